@@ -73,9 +73,9 @@ struct LibraryDescription {
   std::vector<OperatorDescription> operators;
 };
 
-/// Loads the library in a child process and reads its description. InputError names the file and the cause: missing,
-/// a folder, not a shared library, for another machine, a missing dependency (named), no graft_describe, another ABI,
-/// invalid JSON, or a library that crashed, left or hung.
+/// Loads the library in a child process and reads its description. InputError names the file and the cause:
+/// missing, a folder, not a shared library, for another machine, a missing dependency (named), no
+/// graft_describe, another ABI, invalid JSON, or a library that crashed, left or hung.
 LibraryDescription describe_library(const std::filesystem::path& file,
                                     std::chrono::milliseconds patience = std::chrono::seconds(20));
 

@@ -22,13 +22,14 @@ struct OrtError : InputError {
   std::string text;
 };
 
-/// Finds the ORT library: `given` (a library file, or a folder such as a virtual environment or a site-packages tree),
-/// else ORT_LIBRARY (the same), else the Python in use (PYTHONPATH, VIRTUAL_ENV, then python3 and python on PATH;
-/// located on disk, onnxruntime is not imported), else a `.venv` beside an ancestor of the executable.
-/// InputError says what to do when there is none.
+/// Finds the ORT library: `given` (a library file, or a folder such as a virtual environment or a
+/// site-packages tree), else ORT_LIBRARY (the same), else the Python in use (PYTHONPATH, VIRTUAL_ENV, then
+/// python3 and python on PATH; located on disk, onnxruntime is not imported), else a `.venv` beside an
+/// ancestor of the executable. InputError says what to do when there is none.
 std::filesystem::path find_runtime(const std::string& given);
 
-/// Holds a loaded ORT and its environment; stays loaded until the process ends, for ORT's threads outlive a dlclose.
+/// Holds a loaded ORT and its environment; stays loaded until the process ends, for ORT's threads outlive a
+/// dlclose.
 class Runtime {
  public:
   /// Loads the library; InputError names the file and the cause.

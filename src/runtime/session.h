@@ -34,8 +34,9 @@ struct Dimension {
   std::string symbol = {};
 };
 
-/// Describes an input or an output. `kind` is "tensor", or "sequence", "map", "optional", "sparse tensor", which have
-/// neither type nor shape here. ORT does not tell an unknown rank from a scalar: both have an empty shape.
+/// Describes an input or an output. `kind` is "tensor", or "sequence", "map", "optional", "sparse tensor",
+/// which have neither type nor shape here. ORT does not tell an unknown rank from a scalar: both have an
+/// empty shape.
 struct ValueDescription {
   std::string name;
   std::string kind = "tensor";
@@ -65,12 +66,14 @@ class PreparedRun {
 
 class Session {
  public:
-  /// Loads a model from its file, so that external data beside it is found. OrtError names the file and keeps ORT's text.
-  Session(std::shared_ptr<Runtime> runtime, const std::filesystem::path& model, const SessionOptions& options = {});
+  /// Loads a model from its file, so that external data beside it is found. OrtError names the file and keeps
+  /// ORT's text.
+  Session(std::shared_ptr<Runtime> runtime, const std::filesystem::path& model,
+          const SessionOptions& options = {});
 
   /// Loads a model from its bytes; `name` stands for it in messages.
-  static Session from_bytes(std::shared_ptr<Runtime> runtime, std::string_view bytes, const SessionOptions& options = {},
-                            const std::string& name = "model");
+  static Session from_bytes(std::shared_ptr<Runtime> runtime, std::string_view bytes,
+                            const SessionOptions& options = {}, const std::string& name = "model");
 
   ~Session();
   Session(Session&&) noexcept;
@@ -84,7 +87,8 @@ class Session {
   const std::vector<ValueDescription>& inputs() const;
   const std::vector<ValueDescription>& outputs() const;
 
-  /// Runs the model on its inputs in order. OrtError when ORT refuses, InputError when an output is not a tensor.
+  /// Runs the model on its inputs in order. OrtError when ORT refuses, InputError when an output is not a
+  /// tensor.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
 
   /// Binds inputs for timing; the session must outlive the result.
@@ -94,6 +98,7 @@ class Session {
   std::filesystem::path end_profile();
 
  private:
+  friend class PreparedRun;
   struct State;
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you hold a tensor of any ONNX type, look at its elements as double, and keep it in .npy, .npz and .pb files.
+/// Lets you hold a tensor of any ONNX type, look at its elements as double, and keep it in .npy, .npz and .pb
+/// files.
 ///
 ///   Tensor x = Tensor::zeros(DataType::float32, {1, 3, 32, 32});
 ///   x.values<float>()[0] = 1.5f;
@@ -76,12 +77,10 @@ struct Tensor {
   size_t count() const { return element_count(shape); }
 
   /// Views the elements as T, which must have the element's size.
-  template <class T>
-  std::span<T> values() {
+  template <class T> std::span<T> values() {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  template <class T>
-  std::span<const T> values() const {
+  template <class T> std::span<const T> values() const {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 };
@@ -92,7 +91,8 @@ uint16_t float_to_float16(float value);
 float bfloat16_to_float(uint16_t bits);
 uint16_t float_to_bfloat16(float value);
 
-/// Reads element `index` as double (exact but for 64-bit integers beyond 2^53); bool gives 0 or 1, a string NaN.
+/// Reads element `index` as double (exact but for 64-bit integers beyond 2^53); bool gives 0 or 1, a string
+/// NaN.
 double element_as_double(const Tensor& tensor, size_t index);
 
 /// Stores `value` into element `index`, rounded to the tensor's type.

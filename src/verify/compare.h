@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you say how far two sets of outputs are apart: absolute, relative and in units in the last place (ulp).
+/// Lets you say how far two sets of outputs are apart: absolute, relative and in units in the last place
+/// (ulp).
 ///
 ///   Comparison comparison = compare(reference, candidate, inputs);
 ///   fmt::print("{:g} ({} ulp)\n", comparison.largest_absolute(), comparison.largest_ulp());
@@ -18,24 +19,27 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// Gives the tolerance of a type: float 1e-6 and 1e-5, float16 2e-3 and 4e-3, bfloat16 1.6e-2 and 3.2e-2, double 1e-13
-/// and 1e-12, everything else exact.
+/// Gives the tolerance of a type: float 1e-6 and 1e-5, float16 2e-3 and 4e-3, bfloat16 1.6e-2 and 3.2e-2,
+/// double 1e-13 and 1e-12, everything else exact.
 Tolerance default_tolerance(runtime::DataType type);
 
-/// Holds what was found for one output. NaN equals NaN and an infinity equals itself; a NaN or an infinity against
-/// anything else counts as an infinite difference.
+/// Holds what was found for one output. NaN equals NaN and an infinity equals itself; a NaN or an infinity
+/// against anything else counts as an infinite difference.
 struct Difference {
   std::string output;
   runtime::DataType type = runtime::DataType::undefined;
   runtime::Shape shape;
-  std::string mismatch;  ///< "shape [1,4] became [4]" or "type float became double"; no element is compared then
+  std::string
+      mismatch;  ///< "shape [1,4] became [4]" or "type float became double"; no element is compared then
   size_t elements = 0;
   size_t differing = 0;  ///< elements that are not equal (-0 equals 0)
   double largest_absolute = 0;
-  double largest_relative = 0;  ///< |difference| / |reference|; where the reference is 0 only an equal value counts
-  double largest_ulp = 0;       ///< steps between neighbours of the output's type
+  double largest_relative =
+      0;  ///< |difference| / |reference|; where the reference is 0 only an equal value counts
+  double largest_ulp = 0;                         ///< steps between neighbours of the output's type
   double ulp_median = 0, ulp_90 = 0, ulp_99 = 0;  ///< percentiles over all elements
-  double largest_excess = 0;  ///< largest |difference| / (absolute + relative * |reference|): above 1 is out of tolerance
+  double largest_excess =
+      0;  ///< largest |difference| / (absolute + relative * |reference|): above 1 is out of tolerance
 
   /// Locates an element that differs: the first one, and the one of the largest excess.
   struct Place {
@@ -63,14 +67,15 @@ struct Comparison {
 };
 
 /// Compares two tensors of one output.
-Difference compare_tensors(const std::string& output, const runtime::Tensor& reference, const runtime::Tensor& candidate,
-                           std::optional<Tolerance> tolerance = {});
+Difference compare_tensors(const std::string& output, const runtime::Tensor& reference,
+                           const runtime::Tensor& candidate, std::optional<Tolerance> tolerance = {});
 
 /// Runs both sessions on the inputs and compares the outputs in order.
-Comparison compare(runtime::Session& reference, runtime::Session& candidate, const std::vector<runtime::Tensor>& inputs,
-                   std::optional<Tolerance> tolerance = {});
+Comparison compare(runtime::Session& reference, runtime::Session& candidate,
+                   const std::vector<runtime::Tensor>& inputs, std::optional<Tolerance> tolerance = {});
 
-/// Says how inputs and outputs of two models differ (names, types, order), in one line; empty when they do not.
+/// Says how inputs and outputs of two models differ (names, types, order), in one line; empty when they do
+/// not.
 std::string interface_difference(const runtime::Session& reference, const runtime::Session& candidate);
 
 }  // namespace graft::verify

@@ -12,13 +12,14 @@
 
 namespace graft::verify {
 
-/// Names the kinds of random data for floating inputs: standard normal; signs and magnitudes from 1e-4 to 1e4;
-/// or normal with NaN, infinities, zeros of both signs, denormals and the largest values strewn in.
+/// Names the kinds of random data for floating inputs: standard normal; signs and magnitudes from 1e-4 to
+/// 1e4; or normal with NaN, infinities, zeros of both signs, denormals and the largest values strewn in.
 enum class Distribution { normal, wide, special };
 
 std::string_view to_string(Distribution distribution);
 
-/// Says what is known of the inputs. A key of `shapes` is an input's name, or the name of a symbolic dimension (one size).
+/// Says what is known of the inputs. A key of `shapes` is an input's name, or the name of a symbolic
+/// dimension (one size).
 struct InputPlan {
   std::map<std::string, runtime::Shape> shapes = {};
   std::map<std::string, runtime::Tensor> values = {};  ///< inputs given by the user, used as they are
@@ -26,13 +27,13 @@ struct InputPlan {
   Distribution distribution = Distribution::normal;
 };
 
-/// Completes a plan with a shape for every input, trying sizes until the session accepts a run. Symbolic dimensions of
-/// one name get one size. InputError when a given name, type or rank does not fit, or when no size that was tried is
-/// accepted; it then says which --shape to give and what ORT said last.
+/// Completes a plan with a shape for every input, trying sizes until the session accepts a run. Symbolic
+/// dimensions of one name get one size. InputError when a given name, type or rank does not fit, or when no
+/// size that was tried is accepted; it then says which --shape to give and what ORT said last.
 InputPlan settle(runtime::Session& session, InputPlan plan);
 
-/// Makes the inputs of a settled plan, in the order of the session's inputs; the same plan gives the same bytes.
-/// Integers and bools are 0 or 1, so that they work as indices.
+/// Makes the inputs of a settled plan, in the order of the session's inputs; the same plan gives the same
+/// bytes. Integers and bools are 0 or 1, so that they work as indices.
 std::vector<runtime::Tensor> make_inputs(const runtime::Session& session, const InputPlan& plan);
 
 }  // namespace graft::verify

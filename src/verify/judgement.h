@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you ask whether a changed model still computes the same, with ORT's own rounding as the measure beside it.
+/// Lets you ask whether a changed model still computes the same, with ORT's own rounding as the measure
+/// beside it.
 ///
 ///   Judgement judgement = judge(runtime, "model.onnx", "injected.onnx", {.libraries = {"libgraft_ops.so"}});
 ///   if (!judgement.passed()) fmt::print("{}\n", judgement.reason);
@@ -26,17 +27,17 @@ struct JudgeOptions {
 
 /// Holds the differences of the candidate, and of ORT with itself, over all sets of inputs.
 struct Judgement {
-  Comparison optimised;    ///< candidate against reference, both at full optimisation
-  Comparison plain;        ///< both without optimisation
-  Comparison ort_itself;   ///< reference: full against no optimisation
-  InputPlan plan;          ///< settled: the shapes that were used
-  std::string reason;      ///< why it failed, one line; empty when it passed
+  Comparison optimised;   ///< candidate against reference, both at full optimisation
+  Comparison plain;       ///< both without optimisation
+  Comparison ort_itself;  ///< reference: full against no optimisation
+  InputPlan plan;         ///< settled: the shapes that were used
+  std::string reason;     ///< why it failed, one line; empty when it passed
   bool passed() const { return reason.empty(); }
 };
 
-/// Compares the models on generated and given inputs. It fails when an output differs in shape or type, or when a
-/// difference is out of tolerance and larger than ORT's own between no and full optimisation of the reference.
-/// InputError when a model does not load or the two differ in inputs or outputs.
+/// Compares the models on generated and given inputs. It fails when an output differs in shape or type, or
+/// when a difference is out of tolerance and larger than ORT's own between no and full optimisation of the
+/// reference. InputError when a model does not load or the two differ in inputs or outputs.
 Judgement judge(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& reference,
                 const std::filesystem::path& candidate, const JudgeOptions& options = {});
 

@@ -1,8 +1,10 @@
 #pragma once
-/// Lets you time two sessions fairly on a machine that is not quiet: interleaved, A B B A, until the budget is spent.
+/// Lets you time two sessions fairly on a machine that is not quiet: interleaved, A B B A, until the budget
+/// is spent.
 ///
 ///   PairTiming timing = time_interleaved(original, injected, inputs);
-///   fmt::print("{:.2f} ms -> {:.2f} ms, {:.2f}x\n", timing.first.median_ms, timing.second.median_ms, timing.speedup.median);
+///   fmt::print("{:.2f} ms -> {:.2f} ms, {:.2f}x\n", timing.first.median_ms, timing.second.median_ms,
+///   timing.speedup.median);
 #include <vector>
 
 #include "runtime/session.h"
@@ -31,13 +33,13 @@ struct Timing {
 struct PairTiming {
   Timing first;
   Timing second;
-  Spread speedup;  ///< first / second, one figure per round
+  Spread speedup;           ///< first / second, one figure per round
   double best_speedup = 0;  ///< best of first / best of second
   int rounds = 0;
 };
 
 /// Times both sessions on the same inputs.
-PairTiming time_interleaved(runtime::Session& first, runtime::Session& second, const std::vector<runtime::Tensor>& inputs,
-                            const TimingOptions& options = {});
+PairTiming time_interleaved(runtime::Session& first, runtime::Session& second,
+                            const std::vector<runtime::Tensor>& inputs, const TimingOptions& options = {});
 
 }  // namespace graft::verify

@@ -1,0 +1,99 @@
+#include "runtime/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <graft/describe_abi.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "runtime/child.h"
+#include "runtime/shared_object.h"
+
+namespace graft::runtime {
+namespace {
+
+// What the child says, in this order; the last one tells how far it came.
+constexpr const char* loading = "loading";
+constexpr const char* loaded = "loaded";
+constexpr const char* not_loaded = "not loaded";  // then the loader's text
+constexpr const char* only_custom_ops = "only RegisterCustomOps";
+constexpr const char* no_symbol = "no symbol";
+constexpr const char* other_abi = "other abi";
+constexpr const char* described = "described";  // then the JSON
+
+void describe_in_child(const std::filesystem::path& file, const Say& say) {
+  say(loading);
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* text = dlerror();
+    say(not_loaded);
+    say(text ? text : "");
+    return;
+  }
+  say(loaded);
+  const auto describe = reinterpret_cast<decltype(&graft_describe)>(dlsym(handle, "graft_describe"));
+  if (!describe) {
+    say(dlsym(handle, "RegisterCustomOps") ? only_custom_ops : no_symbol);
+    return;
+  }
+  const graft_library* library = describe(GRAFT_ABI);
+  if (!library || library->size < sizeof(graft_library) || library->abi != GRAFT_ABI || !library->json) {
+    say(other_abi);
+    return;
+  }
+  say(described);
+  say(library->json);
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+}  // namespace
+
+LibraryDescription describe_library(const std::filesystem::path& file, std::chrono::milliseconds patience) {
+  const std::string name = file.string();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) throw InputError(explain_load_failure(file, ""));
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(file);  // dlopen searches for a bare name elsewhere
+  const ChildResult result =
+      run_in_child([&](const Say& say) { describe_in_child(absolute, say); }, patience);
+
+  const std::vector<std::string>& said = result.messages;
+  const bool came_through_loading = said.size() > 1;
+  const char* stage = came_through_loading ? "while it described itself" : "while it was loaded";
+  switch (result.end) {
+    case ChildEnd::killed:
+      throw InputError(fmt::format("{}: crashed {} ({})", name, stage, signal_name(result.number)));
+    case ChildEnd::left:
+      throw InputError(fmt::format("{}: ended the process {} (exit code {})", name, stage, result.number));
+    case ChildEnd::hung:
+      throw InputError(
+          fmt::format("{}: hung {} (gave up after {:.3g} s)", name, stage, patience.count() / 1000.0));
+    case ChildEnd::finished:
+      break;
+  }
+  const std::string& last = said.back();
+  if (said.size() > 1 && said[said.size() - 2] == described) return parse_description(last, file);
+  if (said.size() > 1 && said[said.size() - 2] == not_loaded)
+    throw InputError(explain_load_failure(absolute, last));
+  if (last == only_custom_ops) {
+    throw InputError(fmt::format(
+        "{}: registers operators with ONNX Runtime but does not describe them (it exports RegisterCustomOps "
+        "and no graft_describe); build it with graft_add_library and GRAFT_OPS",
+        name));
+  }
+  if (last == no_symbol) {
+    throw InputError(fmt::format(
+        "{}: not an operator library (it exports neither graft_describe nor RegisterCustomOps)", name));
+  }
+  throw InputError(fmt::format(
+      "{}: gives no description for ABI {}: it was built with another version of Graft, or its operators "
+      "contradict each other (loading it in ONNX Runtime then says how)",
+      name, GRAFT_ABI));
+}
+
+}  // namespace graft::runtime

@@ -29,6 +29,7 @@ for argument in "$@"; do
 done
 
 mkdir -p .cache
+find .cache -maxdepth 1 -name "scratch.*" -mmin +1440 -exec rm -rf {} +  # of runs that were killed
 install_packages
 make_python_environment
 copy_onnx_schema

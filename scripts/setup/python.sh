@@ -20,7 +20,7 @@ make_python_environment() {
   rm -f "$stamp"
   logged "$base" -m venv --clear .venv ||
     fail "python could not make .venv" "on Debian and Ubuntu: apt-get install python3-venv"
-  logged "$python" -m pip install --disable-pip-version-check --progress-bar off -r requirements.txt ||
+  logged "$python" -m pip install -q --disable-pip-version-check --progress-bar off -r requirements.txt ||
     fail "pip could not install requirements.txt into .venv" "see the lines above; a retry continues from pip's cache"
   write_whole "$stamp" <<<"$wanted"
 }

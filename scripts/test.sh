@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Sets up and builds, then runs all tests: those of C++ (ctest), then those of the command and the operators (pytest).
+#
+#   scripts/test.sh [arguments for pytest]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+scripts/setup.sh
+
+status=0
+ctest --test-dir build/release --no-tests=error --output-on-failure --timeout 300 -j2 || status=1
+GRAFT_BUILD=build/release .venv/bin/python -m pytest "$@" || status=1
+exit "$status"

@@ -1,0 +1,156 @@
+"""One library, one injected model, many versions of ONNX Runtime: the same answer everywhere, with and without the library.
+
+The versions are those that scripts/setup/runtimes/versions.txt lists for this Python, and the one in .venv;
+scripts/matrix.sh runs it on all of them. Each run has a process of its own.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import namedtuple
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+import numpy
+import onnx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The output is a probability per pixel. Versions differ by up to 8e-7 on the original model (other convolution code),
+# and the fused operator rounds once where the chain rounds four times; both grow little over the network's 24 places.
+TOLERANCE = 1e-5
+
+
+def other_versions():
+    python = "%d.%d" % sys.version_info[:2]
+    for line in (ROOT / "scripts/setup/runtimes/versions.txt").read_text().splitlines():
+        if line.split()[:1] == [python]:
+            always, _, more = line.split(maxsplit=1)[1].partition("|")
+            return always.split() + (more.split() if os.environ.get("GRAFT_MATRIX") == "all" else [])
+    raise LookupError(f"scripts/setup/runtimes/versions.txt has no line for Python {python}")
+
+
+OWN = version_of("onnxruntime")
+VERSIONS = [*other_versions(), OWN]
+
+Answer = namedtuple("Answer", "value ran")
+
+
+def page_of_text(height=320, width=320):
+    """Draws black strokes, in words and lines, on white: the detector finds text in it, so that its answer means something."""
+    random = numpy.random.default_rng(7)
+    page = numpy.full((height, width), 1, numpy.float32)
+    for top in range(20, height - 30, 30):
+        for left in range(16, width - 20, 10):
+            if random.random() < 0.2:
+                continue  # between words
+            for _ in range(3):
+                if random.random() < 0.5:
+                    row = top + random.integers(0, 12)
+                    page[row : row + 2, left : left + 8] = -1
+                else:
+                    column = left + random.integers(0, 6)
+                    page[top : top + 14, column : column + 2] = -1
+    return numpy.stack([page] * 3)[None]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("matrix")
+
+
+@pytest.fixture(scope="module")
+def original(models):
+    return models / "pp-ocrv4-det.onnx"
+
+
+@pytest.fixture(scope="module")
+def injected(original, folder, run_graft, ops_library):
+    """Gives the detector with the operators injected."""
+    output = folder / "injected.onnx"
+    run_graft("inject", original, "--library", ops_library, "-o", output, check=0)
+    return output
+
+
+@pytest.fixture(scope="module")
+def places(injected):
+    """Gives the number of nodes that are the library's."""
+    count = sum(node.domain == "graft" for node in onnx.load(injected).graph.node)
+    assert count == 24
+    return count
+
+
+@pytest.fixture(scope="module")
+def answer(folder):
+    """Gives a function that runs a model on a version of ONNX Runtime, once for each combination."""
+    inputs = folder / "page.npz"
+    numpy.savez(inputs, x=page_of_text())
+    known = {}
+
+    def run(version, model, library=None):
+        key = (version, model, library)
+        if key in known:
+            return known[key]
+        environment = dict(os.environ)
+        environment.pop("PYTHONPATH", None)
+        if version != OWN:
+            tree = ROOT / ".cache/onnxruntime" / version
+            if not (tree / "onnxruntime").is_dir():
+                pytest.fail(f"{tree} is missing: run scripts/setup.sh or scripts/matrix.sh", pytrace=False)
+            environment["PYTHONPATH"] = str(tree)
+        outputs = folder / f"{len(known)}.npz"
+        command = [sys.executable, Path(__file__).with_name("run_model.py"), model, inputs, outputs]
+        done = subprocess.run(
+            [*map(str, command), *([str(library)] if library else [])],
+            env=environment, cwd=folder, text=True, capture_output=True, timeout=120,
+        )
+        if done.returncode != 0:
+            pytest.fail(f"ONNX Runtime {version}, exit code {done.returncode}\n{done.stderr}", pytrace=False)
+        said = json.loads(done.stdout.splitlines()[-1])
+        assert said["version"] == version
+        with numpy.load(outputs) as found:
+            (value,) = found.values()
+        known[key] = Answer(value, said["ran"])
+        return known[key]
+
+    return run
+
+
+def largest_difference(a, b):
+    assert a.shape == b.shape and a.dtype == b.dtype
+    return float(numpy.abs(a.astype(numpy.float64) - b).max())
+
+
+def test_the_original_finds_text(answer, original):
+    value = answer(OWN, original).value
+    assert value.max() > 0.9 and 0.05 < (value > 0.3).mean() < 0.5
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_with_the_library(answer, original, injected, ops_library, places, version):
+    found = answer(version, injected, ops_library)
+    assert found.ran.get("HardSwish") == places
+    assert largest_difference(found.value, answer(version, original).value) <= TOLERANCE
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_any_library(answer, original, injected, version):
+    found = answer(version, injected)
+    before = answer(version, original)
+    # The embedded functions are the chains that were there: the same nodes run, and give the same bits.
+    assert found.ran == before.ran
+    assert numpy.array_equal(found.value, before.value)
+
+
+@pytest.mark.parametrize("library", ["with the library", "without"])
+def test_the_versions_agree(answer, original, injected, ops_library, library):
+    before = answer(OWN, original).value
+    differences = {
+        version: largest_difference(
+            answer(version, injected, ops_library if library != "without" else None).value, before
+        )
+        for version in VERSIONS
+    }
+    assert max(differences.values()) <= TOLERANCE, differences

@@ -56,7 +56,7 @@ get_headers_by_apt() {
   scratch=$(new_scratch)
   mkdir -p "$scratch/package" "$scratch/sources" "$scratch/lists/partial" "$scratch/cache/archives/partial"
   say "getting the ONNX Runtime headers (package libonnxruntime-dev)"
-  if ! download_headers_package -q 2>/dev/null; then
+  if ! download_headers_package -q >/dev/null 2>&1; then
     pinned=yes
     make_newer_sources
     local -a private=(

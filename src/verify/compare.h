@@ -29,17 +29,14 @@ struct Difference {
   std::string output;
   runtime::DataType type = runtime::DataType::undefined;
   runtime::Shape shape;
-  std::string
-      mismatch;  ///< "shape [1,4] became [4]" or "type float became double"; no element is compared then
+  std::string mismatch;  ///< "shape [1,4] became [4]" or "type float became double": no element is compared
   size_t elements = 0;
   size_t differing = 0;  ///< elements that are not equal (-0 equals 0)
   double largest_absolute = 0;
-  double largest_relative =
-      0;  ///< |difference| / |reference|; where the reference is 0 only an equal value counts
-  double largest_ulp = 0;                         ///< steps between neighbours of the output's type
+  double largest_relative = 0;  ///< |difference| / |reference|, over elements whose reference is not 0
+  double largest_ulp = 0;       ///< steps between neighbours of the output's type
   double ulp_median = 0, ulp_90 = 0, ulp_99 = 0;  ///< percentiles over all elements
-  double largest_excess =
-      0;  ///< largest |difference| / (absolute + relative * |reference|): above 1 is out of tolerance
+  double largest_excess = 0;  ///< largest |difference| / what the tolerance allows: above 1 is out of it
 
   /// Locates an element that differs: the first one, and the one of the largest excess.
   struct Place {
@@ -51,6 +48,9 @@ struct Difference {
   std::optional<Place> worst;
 
   bool equal() const { return mismatch.empty() && differing == 0; }
+
+  /// Takes in what another set of inputs gave: counts are added, of all figures the larger is kept.
+  void merge(const Difference& other);
 };
 
 struct Comparison {
@@ -69,6 +69,11 @@ struct Comparison {
 /// Compares two tensors of one output.
 Difference compare_tensors(const std::string& output, const runtime::Tensor& reference,
                            const runtime::Tensor& candidate, std::optional<Tolerance> tolerance = {});
+
+/// Compares two lists of outputs of models that share the session's outputs.
+Comparison compare_outputs(const runtime::Session& session, const std::vector<runtime::Tensor>& reference,
+                           const std::vector<runtime::Tensor>& candidate,
+                           std::optional<Tolerance> tolerance = {});
 
 /// Runs both sessions on the inputs and compares the outputs in order.
 Comparison compare(runtime::Session& reference, runtime::Session& candidate,

@@ -5,7 +5,6 @@
 ///   Judgement judgement = judge(runtime, "model.onnx", "injected.onnx", {.libraries = {"libgraft_ops.so"}});
 ///   if (!judgement.passed()) fmt::print("{}\n", judgement.reason);
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,26 +17,31 @@
 namespace graft::verify {
 
 struct JudgeOptions {
-  std::vector<std::filesystem::path> libraries = {};
+  std::vector<std::filesystem::path> libraries = {};  ///< registered for both models
   InputPlan plan = {};
-  int seeds = 3;  ///< sets of generated inputs: seed, seed + 1, ...; one when all inputs are given
+  int seeds = 3;                                          ///< sets of normal inputs, from plan.seed on
+  std::vector<Distribution> also = {Distribution::wide};  ///< one more set of each
   int threads = 1;
-  std::optional<Tolerance> tolerance = {};  ///< else default_tolerance of each output's type
+  std::optional<Tolerance> tolerance = {};  ///< for floating outputs; else default_tolerance of each type
 };
 
-/// Holds the differences of the candidate, and of ORT with itself, over all sets of inputs.
+/// Holds the differences, over all sets of inputs, of the candidate from the reference and of ORT from
+/// itself.
 struct Judgement {
   Comparison optimised;   ///< candidate against reference, both at full optimisation
   Comparison plain;       ///< both without optimisation
-  Comparison ort_itself;  ///< reference: full against no optimisation
+  Comparison ort_itself;  ///< the reference at full optimisation against itself without
   InputPlan plan;         ///< settled: the shapes that were used
-  std::string reason;     ///< why it failed, one line; empty when it passed
+  int sets = 0;           ///< of inputs that both models were run on
+  std::string reason;     ///< why it failed, one line that names output and place; empty when it passed
+
   bool passed() const { return reason.empty(); }
 };
 
 /// Compares the models on generated and given inputs. It fails when an output differs in shape or type, or
-/// when a difference is out of tolerance and larger than ORT's own between no and full optimisation of the
-/// reference. InputError when a model does not load or the two differ in inputs or outputs.
+/// when a difference is out of tolerance and beyond ORT's own between no and full optimisation of the
+/// reference on the same inputs. InputError when a model does not load or run, or the two differ in inputs or
+/// outputs.
 Judgement judge(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& reference,
                 const std::filesystem::path& candidate, const JudgeOptions& options = {});
 

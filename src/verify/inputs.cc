@@ -1,0 +1,246 @@
+#include "verify/inputs.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+
+#include "verify/sizes.h"
+
+namespace graft::verify {
+using runtime::DataType;
+using runtime::Shape;
+using runtime::Tensor;
+using runtime::ValueDescription;
+
+namespace {
+
+/// Draws numbers that are the same on every machine: the standard fixes mt19937_64, but not its own
+/// distributions.
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : bits_(seed) {}
+
+  /// Gives 0 <= number < 1.
+  double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
+
+  bool coin() { return (bits_() & 1) != 0; }
+
+  size_t below(size_t count) { return static_cast<size_t>(bits_() % count); }
+
+  /// Gives a standard normal number (Box and Muller, 1958).
+  double normal() {
+    if (has_spare_) {
+      has_spare_ = false;
+      return spare_;
+    }
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    const double angle = 2 * std::numbers::pi * uniform();
+    spare_ = radius * std::sin(angle);
+    has_spare_ = true;
+    return radius * std::cos(angle);
+  }
+
+  double wide() {
+    const double magnitude = std::pow(10.0, 8 * uniform() - 4);
+    return coin() ? magnitude : -magnitude;
+  }
+
+ private:
+  std::mt19937_64 bits_;
+  double spare_ = 0;
+  bool has_spare_ = false;
+};
+
+/// Lists the values that arithmetic treats in a special way, for a floating type.
+std::vector<double> special_values(DataType type) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double largest = std::numeric_limits<float>::max(), smallest_normal = std::numeric_limits<float>::min(),
+         smallest = std::numeric_limits<float>::denorm_min();
+  if (type == DataType::float64) {
+    largest = std::numeric_limits<double>::max();
+    smallest_normal = std::numeric_limits<double>::min();
+    smallest = std::numeric_limits<double>::denorm_min();
+  } else if (type == DataType::float16) {
+    largest = 65504;
+    smallest_normal = 0x1p-14;
+    smallest = 0x1p-24;
+  } else if (type == DataType::bfloat16) {
+    largest = 0x1.fep127;
+    smallest_normal = 0x1p-126;
+    smallest = 0x1p-133;
+  }
+  return {std::numeric_limits<double>::quiet_NaN(),
+          infinity,
+          -infinity,
+          0.0,
+          -0.0,
+          largest,
+          -largest,
+          smallest_normal,
+          -smallest_normal,
+          smallest,
+          -smallest,
+          1.0,
+          -1.0};
+}
+
+double floating_value(Draw& draw, Distribution distribution, const std::vector<double>& specials) {
+  switch (distribution) {
+    case Distribution::normal:
+      return draw.normal();
+    case Distribution::wide:
+      return draw.wide();
+    case Distribution::special:
+      return draw.below(8) == 0 ? specials[draw.below(specials.size())] : draw.normal();
+  }
+  return 0;
+}
+
+Tensor make_input(const ValueDescription& value, const Shape& shape, Distribution distribution,
+                  uint64_t seed) {
+  Draw draw(seed);
+  Tensor tensor = Tensor::zeros(value.type, shape);
+  const size_t count = tensor.count();
+  if (value.type == DataType::string) {
+    for (std::string& text : tensor.strings) text.assign(1, draw.coin() ? '1' : '0');
+    return tensor;
+  }
+  if (is_floating(value.type)) {
+    const std::vector<double> specials = special_values(value.type);
+    for (size_t i = 0; i < count; ++i) set_element(tensor, i, floating_value(draw, distribution, specials));
+  } else {
+    for (size_t i = 0; i < count; ++i) set_element(tensor, i, draw.coin() ? 1 : 0);
+  }
+  return tensor;
+}
+
+bool can_be_made(DataType type) {
+  switch (type) {
+    case DataType::undefined:
+    case DataType::complex64:
+    case DataType::complex128:
+    case DataType::float8e4m3fn:
+    case DataType::float8e4m3fnuz:
+    case DataType::float8e5m2:
+    case DataType::float8e5m2fnuz:
+    case DataType::uint4:
+    case DataType::int4:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// Checks what was given against the model's inputs, and gives the shapes of the given tensors.
+std::map<std::string, Shape> shapes_of_values(const runtime::Session& session, const InputPlan& plan) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : plan.values) {
+    const ValueDescription* value = nullptr;
+    std::vector<std::string> names;
+    for (const ValueDescription& input : session.inputs()) {
+      names.push_back(input.name);
+      if (input.name == name) value = &input;
+    }
+    if (!value)
+      throw InputError(
+          fmt::format("{}: has no input {} (inputs: {})", session.name(), name, fmt::join(names, ", ")));
+    if (value->kind == "tensor" && tensor.type != value->type) {
+      throw InputError(fmt::format("{}: input {} takes {}, and {} was given", session.name(), name,
+                                   type_name(value->type), type_name(tensor.type)));
+    }
+    if (plan.shapes.contains(name) && plan.shapes.at(name) != tensor.shape) {
+      throw InputError(fmt::format("input {} was given with shape {} and a --shape of {}", name,
+                                   runtime::to_string(tensor.shape),
+                                   runtime::to_string(plan.shapes.at(name))));
+    }
+    shapes[name] = tensor.shape;
+  }
+  return shapes;
+}
+
+void require_makeable(const runtime::Session& session, const InputPlan& plan) {
+  for (const ValueDescription& input : session.inputs()) {
+    if (input.kind != "tensor") {
+      throw InputError(fmt::format("{}: input {} is a {}; only tensors can be given", session.name(),
+                                   input.name, input.kind));
+    }
+    if (!plan.values.contains(input.name) && !can_be_made(input.type)) {
+      throw InputError(
+          fmt::format("{}: no values can be made for input {} of type {}; give a file with --input {}=FILE",
+                      session.name(), input.name, type_name(input.type), input.name));
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::normal:
+      return "normal";
+    case Distribution::wide:
+      return "wide";
+    case Distribution::special:
+      return "special";
+  }
+  return "";
+}
+
+InputPlan settle(runtime::Session& session, InputPlan plan) {
+  require_makeable(session, plan);
+  std::map<std::string, Shape> given = plan.shapes;
+  given.merge(shapes_of_values(session, plan));
+  for (const auto& [name, shape] : given) {
+    for (const int64_t size : shape) {
+      if (size < 0)
+        throw InputError(fmt::format("--shape {}: {} has a negative size", name, runtime::to_string(shape)));
+    }
+  }
+  SizeChoices choices(session.inputs(), given);
+  plan.shapes = choices.shapes();
+  if (!choices.open()) return plan;
+
+  constexpr auto patience = std::chrono::seconds(30);
+  const auto start = std::chrono::steady_clock::now();
+  std::string said;
+  int tried = 0;
+  do {
+    plan.shapes = choices.shapes();
+    try {
+      session.run(make_inputs(session, plan));
+      return plan;
+    } catch (const runtime::OrtError& error) {
+      if (said.empty()) said = error.what();
+      ++tried;
+    }
+  } while (choices.next() && std::chrono::steady_clock::now() - start < patience);
+  if (said.starts_with(session.name() + ": ")) said.erase(0, session.name().size() + 2);
+  throw InputError(fmt::format(
+      "{}: no input sizes found that it runs with ({} tried); give them with {}; for the first sizes ORT "
+      "said: {}",
+      session.name(), tried, choices.wanted(), said));
+}
+
+std::vector<Tensor> make_inputs(const runtime::Session& session, const InputPlan& plan) {
+  std::vector<Tensor> tensors;
+  uint64_t position = 0;
+  for (const ValueDescription& input : session.inputs()) {
+    ++position;
+    const auto given = plan.values.find(input.name);
+    if (given != plan.values.end()) {
+      tensors.push_back(given->second);
+      continue;
+    }
+    const auto shape = plan.shapes.find(input.name);
+    if (shape == plan.shapes.end())
+      throw InputError(fmt::format("{}: the shape of input {} is not settled", session.name(), input.name));
+    tensors.push_back(make_input(input, shape->second, plan.distribution, plan.seed * 1'000'003 + position));
+  }
+  return tensors;
+}
+
+}  // namespace graft::verify

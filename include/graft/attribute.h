@@ -1,0 +1,169 @@
+// Attributes: the trailing parameters of an operator, bound in order.
+//
+//   "limit"_attr = 6.f        an attribute with a default; its type is the parameter's
+//   "axis"_attr               a required one
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "graft/error.h"
+
+namespace graft {
+
+/// Names the attribute types with the numbers of ONNX's AttributeProto.AttributeType.
+enum class AttributeType : int32_t { none = 0, float32 = 1, int64 = 2, string = 3, floats = 6, ints = 7, strings = 8 };
+
+constexpr std::string_view attribute_type_name(AttributeType type) {
+  switch (type) {
+    case AttributeType::none: break;
+    case AttributeType::float32: return "float";
+    case AttributeType::int64: return "int";
+    case AttributeType::string: return "string";
+    case AttributeType::floats: return "floats";
+    case AttributeType::ints: return "ints";
+    case AttributeType::strings: return "strings";
+  }
+  return "none";
+}
+
+/// Holds the value of an attribute as ONNX stores it; monostate is none.
+using AttributeValue = std::variant<std::monostate, float, int64_t, std::string, std::vector<float>,
+                                    std::vector<int64_t>, std::vector<std::string>>;
+
+/// Is the part of the schema that says what one attribute is.
+struct Attribute {
+  std::string name;
+  AttributeType type = AttributeType::none;
+  AttributeValue default_value;  ///< monostate: the attribute is required
+
+  bool required() const { return std::holds_alternative<std::monostate>(default_value); }
+};
+
+/// Reads the attributes of one node, whoever holds them.
+class AttributeReader {
+ public:
+  virtual ~AttributeReader() = default;
+  /// Gives the value, or the default. Throws an Error when a required one is missing or the type is another.
+  virtual AttributeValue read(const Attribute& attribute) const = 0;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_list<std::span<const T>> = true;
+
+/// What a parameter of type P is as an attribute: its ONNX type, what a kernel stores, and the way between them.
+template <class P>
+struct attribute_param {
+  static constexpr bool supported = false;
+};
+
+template <class P>
+  requires std::is_floating_point_v<P>
+struct attribute_param<P> {
+  static constexpr bool supported = true;
+  static constexpr AttributeType type = AttributeType::float32;
+  using Stored = P;
+  static Stored from(AttributeValue value) { return P(std::get<float>(value)); }
+};
+
+template <class P>
+  requires std::is_integral_v<P>
+struct attribute_param<P> {
+  static constexpr bool supported = true;
+  static constexpr AttributeType type = AttributeType::int64;
+  using Stored = P;
+  static Stored from(AttributeValue value) {
+    const int64_t wide = std::get<int64_t>(value);
+    if (int64_t(P(wide)) != wide) fail("the value ", wide, " does not fit into the ", sizeof(P) * 8, " bits of the parameter");
+    return P(wide);
+  }
+};
+
+template <class P>
+  requires std::is_same_v<P, std::string> || std::is_same_v<P, std::string_view>
+struct attribute_param<P> {
+  static constexpr bool supported = true;
+  static constexpr AttributeType type = AttributeType::string;
+  using Stored = std::string;
+  static Stored from(AttributeValue value) { return std::get<std::string>(std::move(value)); }
+};
+
+template <class P>
+  requires is_list<P>
+struct attribute_param<P> {
+  using T = std::remove_const_t<typename P::value_type>;
+  static constexpr bool supported = std::is_same_v<T, float> || std::is_same_v<T, int64_t> || std::is_same_v<T, std::string>;
+  static constexpr AttributeType type = std::is_same_v<T, float>     ? AttributeType::floats
+                                        : std::is_same_v<T, int64_t> ? AttributeType::ints
+                                                                     : AttributeType::strings;
+  using Stored = std::vector<T>;
+  static Stored from(AttributeValue value) { return std::get<std::vector<T>>(std::move(value)); }
+};
+
+/// Turns a default written in C++ into the value that ONNX stores, for an attribute of this type.
+template <class T>
+AttributeValue default_for(AttributeType type, const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (type == AttributeType::float32) return float(value);
+    if (type == AttributeType::int64) {
+      if (T(int64_t(value)) == value) return int64_t(value);
+    }
+  } else if constexpr (std::is_convertible_v<T, std::string>) {
+    if (type == AttributeType::string) return std::string(value);
+  } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+    if (type == AttributeType::floats) return value;
+  } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+    if (type == AttributeType::ints) return value;
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    if (type == AttributeType::strings) return value;
+  }
+  fail("its default does not have the type ", attribute_type_name(type), " of the parameter");
+}
+
+}  // namespace detail
+
+/// Is an attribute with a default, as `"name"_attr = value` makes it.
+template <class T>
+struct AttributeDefault {
+  std::string_view name;
+  T value;
+};
+
+/// Is a required attribute, as `"name"_attr` makes it.
+struct AttributeName {
+  std::string_view name;
+  template <class T>
+  constexpr AttributeDefault<std::decay_t<T>> operator=(T value) const {
+    return {name, value};
+  }
+};
+
+inline namespace literals {
+/// Names an attribute: `"alpha"_attr` is required, `"alpha"_attr = 0.01f` has a default.
+constexpr AttributeName operator""_attr(const char* name, size_t length) { return {{name, length}}; }
+}  // namespace literals
+
+/// Is an attribute that is a data member of a stateful operator.
+template <class F, class T>
+struct MemberAttribute {
+  std::string_view name;
+  T F::*member;
+};
+/// Binds an attribute to a data member; the member's initial value is the default.
+template <class F, class T>
+constexpr MemberAttribute<F, T> attribute(std::string_view name, T F::*member) {
+  return {name, member};
+}
+
+}  // namespace graft

@@ -1,0 +1,316 @@
+// Kernels from scalar functions: the loops that an elementwise operator runs in.
+//
+//   constexpr float squash(float x, float limit) { return limit * graft::tanh(x / limit); }
+//   m.def<squash>("Squash", inputs("x"), "limit"_attr = 6.f);
+//
+// Inputs broadcast as ONNX broadcasts. The innermost loop sees each input either element by element or as one value;
+// rows too short for a loop are gathered into a block first. Large tensors are split over ORT's threads, one block each.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "graft/attribute.h"
+#include "graft/broadcast.h"
+#include "graft/operator.h"
+#include "graft/scalar.h"
+#include "graft/staging.h"
+#include "graft/target.h"
+
+namespace graft::detail {
+
+/// Is the smallest number of elements that is worth a thread of its own.
+inline constexpr int64_t kElementsPerThread = 16 * 1024;
+/// Is the length of a row from which on the loop runs along the row itself.
+inline constexpr int64_t kShortRow = 64;
+
+/// Gives the size of the last cache in bytes; beyond it, stores that pass the cache by save a third of the traffic.
+inline int64_t last_cache_bytes() {
+  static const int64_t bytes = [] {
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    if (const long found = sysconf(_SC_LEVEL3_CACHE_SIZE); found > 0) return int64_t(found);
+#endif
+    return int64_t(32) << 20;
+  }();
+  return bytes;
+}
+
+/// Gives how many blocks n elements are split into.
+inline int64_t block_count(int64_t n) {
+  static const int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+  return std::clamp<int64_t>(n / kElementsPerThread, 1, threads);
+}
+
+#if defined(GRAFT_X86_64)
+/// Writes 64 bytes past the caches; both addresses are multiples of 64.
+template <Target V>
+GRAFT_INLINE void stream_64_bytes(void* to, const void* from) {
+  // The baseline's 16-byte stores fill the same write-combining line in every variant.
+  for (int i = 0; i < 4; ++i) {
+    _mm_stream_ps(static_cast<float*>(to) + 4 * i, _mm_load_ps(static_cast<const float*>(from) + 4 * i));
+  }
+}
+#endif
+
+/// Is one input inside a loop: a value for each element, or one value for all.
+template <class T, bool Single>
+struct Operand {
+  const T* elements;
+  T value;
+  GRAFT_INLINE T operator()(int64_t i) const {
+    if constexpr (Single) return value;
+    else return elements[i];
+  }
+};
+
+/// Computes n elements. Bit i of Singles says that input i is one value for all of them.
+template <unsigned Singles, class Body, class R, class... T>
+struct Loop {
+  static constexpr size_t N = sizeof...(T);
+  using Inputs = std::tuple<const T*...>;
+
+  const Body& body;
+  Inputs inputs;
+  R* output;
+  int64_t n;
+  bool stream;
+
+  template <Target V>
+  GRAFT_INLINE void operator()() const {
+    run<V>(std::index_sequence_for<T...>{});
+  }
+
+ private:
+  template <class E>
+  static constexpr bool is_staged = !std::is_same_v<E, compute_t<E>>;
+  template <size_t I>
+  static constexpr bool is_single = (Singles >> I) & 1;
+  template <class E>
+  using Block = std::array<compute_t<E>, is_staged<E> ? kStagedBlock : 1>;
+
+  template <Target V, size_t... I>
+  GRAFT_INLINE void run(std::index_sequence<I...>) const {
+    const Body f = body;  // a copy whose address nobody has: attributes stay in registers
+    if constexpr ((is_staged<T> || ...) || is_staged<R>) {
+      alignas(64) std::tuple<Block<T>...> blocks;
+      alignas(64) Block<R> results;
+      for (int64_t begin = 0; begin < n; begin += kStagedBlock) {
+        const int64_t count = std::min(n - begin, kStagedBlock);
+        const auto operands = std::make_tuple(stage<V, I>(std::get<I>(blocks), begin, count)...);
+        if constexpr (is_staged<R>) {
+          compute<V>(f, operands, results.data(), count, std::index_sequence<I...>{});
+          Staging<V, R>::narrow(results.data(), output + begin, count);
+        } else {
+          compute<V>(f, operands, output + begin, count, std::index_sequence<I...>{});
+        }
+      }
+    } else {
+      const auto operands = std::make_tuple(direct<I>()...);
+#if defined(GRAFT_X86_64)
+      if constexpr (std::is_floating_point_v<R>) {
+        if (stream) return compute_streaming<V>(f, operands, std::index_sequence<I...>{});
+      }
+#endif
+      compute<V>(f, operands, output, n, std::index_sequence<I...>{});
+    }
+  }
+
+  template <size_t I>
+  GRAFT_INLINE auto direct() const {
+    const auto* elements = std::get<I>(inputs);
+    return Operand<std::remove_const_t<std::remove_pointer_t<decltype(elements)>>, is_single<I>>{elements, *elements};
+  }
+
+  template <Target V, size_t I, class B>
+  GRAFT_INLINE auto stage(B& block, int64_t begin, int64_t count) const {
+    using E = std::tuple_element_t<I, std::tuple<T...>>;
+    using C = compute_t<E>;
+    const E* elements = std::get<I>(inputs);
+    if constexpr (is_single<I>) {
+      if constexpr (is_staged<E>) return Operand<C, true>{nullptr, to_float(*elements)};
+      else return Operand<C, true>{nullptr, *elements};
+    } else if constexpr (is_staged<E>) {
+      Staging<V, E>::widen(elements + begin, block.data(), count);
+      return Operand<C, false>{block.data(), C{}};
+    } else {
+      return Operand<C, false>{elements + begin, C{}};
+    }
+  }
+
+  template <Target V, class Operands, class C, size_t... I>
+  static GRAFT_INLINE void compute(const Body& f, const Operands& operands, C* to, int64_t count,
+                                   std::index_sequence<I...>) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) to[i] = f(std::get<I>(operands)(i)...);
+  }
+
+#if defined(GRAFT_X86_64)
+  template <Target V, class Operands, size_t... I>
+  GRAFT_INLINE void compute_streaming(const Body& f, const Operands& operands, std::index_sequence<I...>) const {
+    constexpr int64_t line = 64 / sizeof(R);
+    int64_t i = 0;
+    for (; i < n && reinterpret_cast<uintptr_t>(output + i) % 64 != 0; ++i) output[i] = f(std::get<I>(operands)(i)...);
+    for (; i + line <= n; i += line) {
+      alignas(64) R results[line];
+#pragma omp simd
+      for (int64_t j = 0; j < line; ++j) results[j] = f(std::get<I>(operands)(i + j)...);
+      stream_64_bytes<V>(output + i, results);
+    }
+    for (; i < n; ++i) output[i] = f(std::get<I>(operands)(i)...);
+  }
+#endif
+};
+
+/// Binds a generic functor's attributes, so that a loop calls it with elements alone.
+template <class F, class... A>
+struct GenericBody {
+  std::tuple<A...> attributes;
+
+  template <class... C>
+  GRAFT_INLINE auto operator()(C... x) const {
+    return call(std::index_sequence_for<A...>{}, x...);
+  }
+
+ private:
+  template <size_t... I, class First, class... Rest>
+  GRAFT_INLINE auto call(std::index_sequence<I...>, First x, Rest... rest) const {
+    return F{}(Scalar<First>(x), Scalar<Rest>(rest)..., Scalar<First>(std::get<I>(attributes))...).value;
+  }
+};
+
+/// Binds an ordinary function's attributes.
+template <auto F, class... A>
+struct FunctionBody {
+  std::tuple<A...> attributes;
+
+  template <class... C>
+  GRAFT_INLINE auto operator()(C... x) const {
+    return call(std::index_sequence_for<A...>{}, x...);
+  }
+
+ private:
+  template <size_t... I, class... C>
+  GRAFT_INLINE auto call(std::index_sequence<I...>, C... x) const {
+    return F(x..., std::get<I>(attributes)...);
+  }
+};
+
+/// Is the kernel of an elementwise operator with inputs T and output R.
+template <class Body, class R, class... T>
+class ElementwiseKernel final : public Kernel {
+  static constexpr size_t N = sizeof...(T);
+  static_assert(N >= 1, "an elementwise operator needs at least one input");
+  using Inputs = std::tuple<const T*...>;
+
+ public:
+  explicit ElementwiseKernel(Body body) : body_(std::move(body)) {}
+
+  void run(Invocation& call) const override { run(call, std::index_sequence_for<T...>{}); }
+
+ private:
+  template <size_t... I>
+  void run(Invocation& call, std::index_sequence<I...> sequence) const {
+    const Inputs inputs{static_cast<const T*>(call.inputs[I].data)...};
+    const Dims& first = call.inputs[0].shape;
+    if ((std::ranges::equal(first, call.inputs[I].shape) && ...)) {  // no broadcasting
+      Tensor& output = call.allocate(0, dtype_of<R>, first);
+      R* to = static_cast<R*>(output.data);
+      const bool stream = streams(output.size);
+      in_blocks(call, output.size, stream, [&](int64_t begin, int64_t end) {
+        loop<0>(Inputs{(std::get<I>(inputs) + begin)...}, to + begin, end - begin, stream);
+      });
+    } else {
+      const BroadcastPlan<N> plan = plan_broadcast<N>({&call.inputs[I].shape...});
+      R* to = static_cast<R*>(call.allocate(0, dtype_of<R>, plan.shape).data);
+      const bool stream = streams(plan.size);
+      in_blocks(call, plan.size, stream, [&](int64_t begin, int64_t end) {
+        if (plan.extent[plan.rank - 1] < kShortRow) by_gathering(plan, inputs, to, begin, end, stream, sequence);
+        else by_rows(plan, inputs, to, begin, end, stream, sequence);
+      });
+    }
+  }
+
+  static bool streams(int64_t n) { return n * int64_t(sizeof(R) + (sizeof(T) + ...)) > last_cache_bytes(); }
+
+  /// Splits n elements into one block for each thread; a block begins at a multiple of a cache line.
+  template <class Block>
+  static void in_blocks(const Invocation& call, int64_t n, [[maybe_unused]] bool stream, Block block) {
+    if (n == 0) return;
+    const int64_t count = block_count(n);
+    constexpr int64_t line = 64;
+    const int64_t length = ((n + count - 1) / count + line - 1) / line * line;
+    call.pool.run(size_t((n + length - 1) / length), [&](size_t i) {
+      block(int64_t(i) * length, std::min(n, (int64_t(i) + 1) * length));
+#if defined(GRAFT_X86_64)
+      if (stream) _mm_sfence();
+#endif
+    });
+  }
+
+  template <unsigned Singles>
+  void loop(const Inputs& inputs, R* to, int64_t n, bool stream) const {
+    if (n > 0) run_for_target(Loop<Singles, Body, R, T...>{body_, inputs, to, n, stream});
+  }
+
+  /// Runs along rows; an input that does not move along them is one value.
+  template <size_t... I>
+  void by_rows(const BroadcastPlan<N>& plan, const Inputs& inputs, R* to, int64_t begin, int64_t end, bool stream,
+               std::index_sequence<I...> sequence) const {
+    const size_t inner = plan.rank - 1;
+    const unsigned singles = (0u | ... | (plan.stride[I][inner] == 0 ? 1u << I : 0u));
+    if constexpr (N <= 3) {
+      with_singles<0>(singles, [&](auto mask) {
+        for_each_run(plan, begin, end, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t count) {
+          loop<decltype(mask)::value>(Inputs{(std::get<I>(inputs) + offset[I])...}, to + position, count, stream);
+        });
+      });
+    } else {
+      by_gathering(plan, inputs, to, begin, end, stream, sequence);
+    }
+  }
+
+  /// Turns the runtime mask into a template argument. Not all inputs can be single: one of them moves along the row.
+  template <unsigned Mask, class Then>
+  static void with_singles(unsigned singles, Then then) {
+    if constexpr (Mask + 1 < (1u << N)) {
+      if (singles == Mask) return then(std::integral_constant<unsigned, Mask>{});
+      with_singles<Mask + 1>(singles, then);
+    }
+  }
+
+  /// Copies a block of each input that broadcasts together, then runs one loop over it.
+  template <size_t... I>
+  void by_gathering(const BroadcastPlan<N>& plan, const Inputs& inputs, R* to, int64_t begin, int64_t end, bool stream,
+                    std::index_sequence<I...>) const {
+    constexpr int64_t block = 512;
+    std::tuple<std::array<T, block>...> gathered;
+    for (int64_t from = begin; from < end; from += block) {
+      const int64_t count = std::min(block, end - from);
+      for_each_run(plan, from, from + count, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t length) {
+        ((plan.dense[I] ? void()
+                        : gather(std::get<I>(gathered).data() + (position - from), std::get<I>(inputs) + offset[I],
+                                 plan.stride[I][plan.rank - 1], length)),
+         ...);
+      });
+      loop<0>(Inputs{(plan.dense[I] ? std::get<I>(inputs) + from : std::get<I>(gathered).data())...}, to + from, count,
+              stream);
+    }
+  }
+  template <class E>
+  static void gather(E* to, const E* from, int64_t stride, int64_t n) {
+    if (stride == 0) std::fill_n(to, n, *from);
+    else std::copy_n(from, n, to);
+  }
+
+  Body body_;
+};
+
+}  // namespace graft::detail

@@ -1,0 +1,466 @@
+// GRAFT_OPS and m.def: what a library holds.
+//
+//   GRAFT_OPS(m, "my.ops") {
+//     m.def<HardSwish>("HardSwish");                                             // a generic functor, traced
+//     m.def<squash>("Squash", inputs("x"), "limit"_attr = 6.f);                  // an ordinary function
+//     m.def<roll<float>, roll<double>>("Roll", "shift"_attr = 1, shape<same>);   // tensors
+//   }
+//
+// A library may have many such blocks, in many files; the macro may be used at the top level of a source file only.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "graft/elementwise.h"
+#include "graft/operator.h"
+#include "graft/signature.h"
+#include "graft/trace.h"
+
+namespace graft {
+
+struct InputNames {
+  std::vector<std::string> names;
+};
+struct OutputNames {
+  std::vector<std::string> names;
+};
+struct Documentation {
+  std::string text;
+};
+/// Is the option that lists the element types of a generic functor; without it: float, double, float16, bfloat16.
+template <Element... T>
+struct Types {};
+template <Element... T>
+inline constexpr Types<T...> types{};
+
+/// Names the inputs of an operator, in order; without it they are x, x1, x2, ...
+template <class... Name>
+InputNames inputs(Name... names) {
+  return {{std::string(names)...}};
+}
+/// Names the outputs of an operator, in order; without it they are y, y1, y2, ...
+template <class... Name>
+OutputNames outputs(Name... names) {
+  return {{std::string(names)...}};
+}
+/// Says in a sentence what the operator computes; shown by `graft describe`.
+inline Documentation doc(std::string text) { return {std::move(text)}; }
+
+namespace detail {
+
+template <class Option>
+inline constexpr bool is_attribute = false;
+template <>
+inline constexpr bool is_attribute<AttributeName> = true;
+template <class T>
+inline constexpr bool is_attribute<AttributeDefault<T>> = true;
+template <class F, class T>
+inline constexpr bool is_attribute<MemberAttribute<F, T>> = true;
+
+template <class... Options>
+inline constexpr size_t attribute_count = (size_t(0) + ... + size_t(is_attribute<Options>));
+
+/// Finds the types<...> among the options.
+template <class Default, class... Options>
+struct find_types {
+  using type = Default;
+};
+template <class Default, class... T, class... Rest>
+struct find_types<Default, Types<T...>, Rest...> {
+  using type = Types<T...>;
+};
+template <class Default, class First, class... Rest>
+struct find_types<Default, First, Rest...> : find_types<Default, Rest...> {};
+
+/// Finds the shape<...> among the options.
+template <class... Options>
+struct find_rule {
+  using type = ComputedRule;
+};
+template <auto F, class... Rest>
+struct find_rule<ShapeOption<F>, Rest...> {
+  using type = decltype(rule_for<F>());
+};
+template <class First, class... Rest>
+struct find_rule<First, Rest...> : find_rule<Rest...> {};
+
+/// Is a functor whose call operator is a template: it is traced.
+template <class F>
+concept Generic = !requires { &F::operator(); };
+
+template <class F, class... S>
+constexpr size_t find_arity() {
+  if constexpr (std::is_invocable_v<F, S...>) return sizeof...(S);
+  else if constexpr (sizeof...(S) < 16) return find_arity<F, S..., Symbol>();
+  else return 0;
+}
+
+/// Makes the kernel of a generic functor for one element type.
+template <class F, class T, class... A, size_t... I>
+std::unique_ptr<Kernel> make_generic(const Operator& op, const AttributeReader& reader, std::index_sequence<I...>,
+                                     std::type_identity<std::tuple<A...>>) {
+  using Body = GenericBody<F, A...>;
+  const auto read = [&]<size_t... J>(std::index_sequence<J...>) {
+    return std::tuple<A...>{attribute_param<A>::from(reader.read(op.attributes[J]))...};
+  };
+  Body body{read(std::index_sequence_for<A...>{})};
+  return std::make_unique<ElementwiseKernel<Body, T, std::enable_if_t<I + 1 != 0, T>...>>(std::move(body));
+}
+
+/// Is the type in which an attribute of a generic functor is stored: an integer when its default is one.
+template <class Option>
+struct generic_attribute {
+  using type = float;
+};
+template <class T>
+  requires std::is_integral_v<T>
+struct generic_attribute<AttributeDefault<T>> {
+  using type = int64_t;
+};
+template <class... Options>
+using generic_attributes = decltype(std::tuple_cat(
+    std::conditional_t<is_attribute<Options>, std::tuple<typename generic_attribute<Options>::type>, std::tuple<>>{}...));
+
+}  // namespace detail
+
+/// Collects the operators of one domain of a library; GRAFT_OPS hands it out.
+class Module {
+ public:
+  Module(std::string domain, std::deque<Operator>& operators) : domain_(std::move(domain)), operators_(operators) {}
+
+  /// Defines an operator from a functor type: a generic one (elementwise, traced), or one with tensors and state.
+  template <class F, class... Options>
+  void def(std::string_view name, Options... options) {
+    if constexpr (detail::Generic<F>) {
+      def_generic<F>(name, std::move(options)...);
+    } else {
+      def_stateful<F>(name, std::move(options)...);
+    }
+  }
+
+  /// Defines an operator from functions, one for each combination of element types.
+  template <auto... F, class... Options>
+    requires(sizeof...(F) > 0)
+  void def(std::string_view name, Options... options) {
+    using First = detail::signature_of<std::tuple_element_t<0, std::tuple<decltype(F)...>>>;
+    constexpr size_t attributes = detail::attribute_count<Options...>;
+    static_assert(attributes <= First::arity, "more attributes are named than the function has parameters");
+    constexpr size_t tensors = First::arity - attributes;
+    static_assert(((detail::signature_of<decltype(F)>::arity == First::arity) && ...),
+                  "the functions of one operator must have the same number of parameters: ORT knows one schema a name");
+    Operator& op = add(name);
+    if constexpr (First::has_tensors) {
+      using Rule = typename detail::find_rule<Options...>::type;
+      describe_tensors<First, tensors>(op);
+      (add_function<F, Rule, tensors>(op), ...);
+      set_inference<First, tensors, Rule>(op);
+    } else {
+      static_assert(tensors >= 1, "an elementwise operator needs at least one parameter that is not an attribute");
+      op.elementwise = true;
+      op.shape_rule = ShapeRule::broadcast;
+      set_arguments(op, tensors, 1);
+      (add_elementwise<F, attributes>(op, std::make_index_sequence<tensors>{}), ...);
+      op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+        detail::BroadcastRule::infer(in, std::tuple<>{}, out);
+      };
+    }
+    op.attributes.resize(attributes);
+    if constexpr (attributes > 0) {
+      using Attributes = detail::attributes_of<First, tensors>;
+      for (size_t i = 0; i < attributes; ++i) op.attributes[i].type = Attributes::types[i];
+    }
+    apply(op, std::move(options)...);
+  }
+
+ private:
+  using FloatTypes = Types<float, double, float16, bfloat16>;
+
+  Operator& add(std::string_view name) {
+    for (const Operator& other : operators_) {
+      if (other.domain == domain_ && other.name == name) {
+        fail(other.full_name(), " is defined twice: ORT knows one schema a name; list the functions of several types in "
+             "one m.def, or give a new meaning a new name");
+      }
+    }
+    Operator& op = operators_.emplace_back();
+    op.domain = domain_;
+    op.name = name;
+    return op;
+  }
+
+  static void set_arguments(Operator& op, size_t inputs, size_t outputs) {
+    op.inputs.resize(inputs);
+    op.outputs.resize(outputs);
+    for (size_t i = 0; i < inputs; ++i) op.inputs[i].name = i ? "x" + std::to_string(i) : "x";
+    for (size_t i = 0; i < outputs; ++i) op.outputs[i].name = i ? "y" + std::to_string(i) : "y";
+  }
+
+  template <class F, class... Options>
+  void def_generic(std::string_view name, Options... options) {
+    static_assert(std::is_empty_v<F>, "a generic functor has no data members: give it attributes as trailing parameters");
+    constexpr size_t arity = detail::find_arity<F, Symbol>();
+    static_assert(arity > 0, "this functor cannot be called with scalars: write `constexpr auto operator()(auto x) const`");
+    constexpr size_t attributes = detail::attribute_count<Options...>;
+    static_assert(attributes < arity, "the functor needs a parameter for each attribute, after at least one input");
+    constexpr size_t count = arity - attributes;
+
+    Operator& op = add(name);
+    op.elementwise = true;
+    op.shape_rule = ShapeRule::broadcast;
+    op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+      detail::BroadcastRule::infer(in, std::tuple<>{}, out);
+    };
+    set_arguments(op, count, 1);
+    op.attributes.resize(attributes);
+    using Stored = detail::generic_attributes<Options...>;
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      ((op.attributes[I].type = detail::attribute_param<std::tuple_element_t<I, Stored>>::type), ...);
+    }(std::make_index_sequence<attributes>{});
+    add_generic<F, count, Stored>(op, typename detail::find_types<FloatTypes, Options...>::type{});
+    apply(op, std::move(options)...);
+
+    Tracer tracer;
+    const Symbol result = [&]<size_t... I, size_t... A>(std::index_sequence<I...>, std::index_sequence<A...>) {
+      const std::array<Symbol, count> in{tracer.input(op.inputs[I].name)...};
+      const std::vector<Symbol> attribute{tracer.attribute(op.attributes[A].name)...};
+      return Symbol(F{}(in[I]..., attribute[A]...));
+    }(std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
+    op.definitions.insert(op.definitions.begin(), tracer.definition({{op.outputs[0].name, result}}));
+  }
+
+  template <class F, size_t Count, class Stored, class... T>
+  static void add_generic(Operator& op, Types<T...>) {
+    (op.overloads.push_back({std::vector<DType>(Count, dtype_of<T>),
+                             {dtype_of<T>},
+                             [](const Operator& o, const AttributeReader& reader) {
+                               return detail::make_generic<F, T>(o, reader, std::make_index_sequence<Count>{},
+                                                                 std::type_identity<Stored>{});
+                             }}),
+     ...);
+  }
+
+  template <auto F, size_t Attributes, size_t... I>
+  static void add_elementwise(Operator& op, std::index_sequence<I...>) {
+    using S = detail::signature_of<decltype(F)>;
+    using R = std::remove_cvref_t<typename S::Result>;
+    static_assert(Element<R>, "an elementwise function returns an element: float, double, an integer, bool, ...");
+    static_assert((Element<detail::parameter<S, I>> && ...),
+                  "a parameter is no element of a tensor: take scalars (elementwise), or In<T> and Out<T> (tensors)");
+    op.overloads.push_back(
+        {{dtype_of<detail::parameter<S, I>>...}, {dtype_of<R>}, [](const Operator& o, const AttributeReader& reader) {
+           using Read = detail::attributes_of<S, sizeof...(I)>;
+           return [&]<class... A>(std::tuple<A...> attributes) -> std::unique_ptr<Kernel> {
+             using Body = detail::FunctionBody<F, A...>;
+             return std::make_unique<detail::ElementwiseKernel<Body, R, detail::parameter<S, I>...>>(
+                 Body{std::move(attributes)});
+           }(Read::read(o, reader));
+         }});
+  }
+
+  template <class S, size_t Tensors>
+  static void describe_tensors(Operator& op) {
+    size_t inputs = 0, outputs = 0;
+    std::vector<Arity> arities, out_arities;
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      const auto look = [&](auto p) {
+        using P = typename decltype(p)::type;
+        static_assert(param<P>::role != Role::none,
+                      "a parameter is neither a tensor (In, Out, std::optional<In>, Variadic) nor named as an attribute: "
+                      "the last parameters are attributes, each named by \"name\"_attr");
+        if constexpr (param<P>::role == Role::input) arities.push_back(param<P>::arity), ++inputs;
+        if constexpr (param<P>::role == Role::output) out_arities.push_back(param<P>::arity), ++outputs;
+      };
+      (look(std::type_identity<detail::parameter<S, I>>{}), ...);
+    }(std::make_index_sequence<Tensors>{});
+    set_arguments(op, inputs, outputs);
+    for (size_t i = 0; i < inputs; ++i) {
+      op.inputs[i].arity = arities[i];
+      if (arities[i] == Arity::variadic && i + 1 != inputs) fail(op.full_name(), ": Variadic must be the last input");
+      if (arities[i] == Arity::required && i > 0 && arities[i - 1] == Arity::optional) {
+        fail(op.full_name(), ": a required input cannot follow an optional one");
+      }
+    }
+    for (size_t i = 0; i < outputs; ++i) op.outputs[i].arity = out_arities[i];
+    if (outputs == 0) fail(op.full_name(), " has no output: take an Out<T>");
+  }
+
+  template <auto F, class Rule, size_t Tensors>
+  static void add_function(Operator& op) {
+    using S = detail::signature_of<decltype(F)>;
+    op.overloads.push_back({detail::dtypes_of_role<S, Tensors, Role::input>(),
+                            detail::dtypes_of_role<S, Tensors, Role::output>(),
+                            [](const Operator& o, const AttributeReader& reader) -> std::unique_ptr<Kernel> {
+                              return std::make_unique<detail::FunctionKernel<F, Rule, Tensors>>(o, reader);
+                            }});
+    const Overload& added = op.overloads.back();
+    if (added.inputs.size() != op.inputs.size() || added.outputs.size() != op.outputs.size()) {
+      fail(op.full_name(), ": its functions differ in the number of inputs or outputs; ORT knows one schema a name");
+    }
+  }
+
+  template <class S, size_t Tensors, class Rule>
+  static void set_inference(Operator& op) {
+    op.shape_rule = Rule::rule;
+    if constexpr (Rule::rule != ShapeRule::computed) {
+      op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
+        Rule::infer(in, detail::attributes_of<S, Tensors>::read(op, reader), out);
+      };
+    }
+  }
+
+  template <class F, class... Options>
+  void def_stateful(std::string_view name, Options... options) {
+    using S = detail::signature_of<decltype(&F::operator())>;
+    static_assert(S::has_tensors,
+                  "a functor with ordinary scalar parameters: write `auto` for them (it is then traced), or pass a function");
+    Operator& op = add(name);
+    describe_tensors<S, S::arity>(op);
+    using Rule = typename detail::find_rule<Options...>::type;
+    add_stateful<F, Rule>(op, members<F>(options...));
+    apply(op, std::move(options)...);
+  }
+
+  template <class F, class Option>
+  static auto member(const Option& option) {
+    if constexpr (detail::is_attribute<Option>) {
+      static_assert(requires { option.member; }, "an operator with state binds its attributes with attribute(\"n\", &F::n)");
+      return std::tuple(option);
+    } else {
+      return std::tuple<>{};
+    }
+  }
+  template <class F, class... Options>
+  static auto members(const Options&... options) {
+    return std::tuple_cat(member<F>(options)...);
+  }
+
+  template <class F, class Rule, class... T>
+  static void add_stateful(Operator& op, std::tuple<MemberAttribute<F, T>...> members) {
+    using S = detail::signature_of<decltype(&F::operator())>;
+    static_assert((detail::attribute_param<T>::supported && ...), "a data member is not of a type that an attribute can have");
+    op.attributes.resize(sizeof...(T));
+    [&]<size_t... I>(std::index_sequence<I...>) { ((op.attributes[I].type = detail::attribute_param<T>::type), ...); }(
+        std::index_sequence_for<T...>{});
+    op.overloads.push_back({detail::dtypes_of_role<S, S::arity, Role::input>(),
+                            detail::dtypes_of_role<S, S::arity, Role::output>(),
+                            [members](const Operator& o, const AttributeReader& reader) -> std::unique_ptr<Kernel> {
+                              return std::make_unique<detail::StatefulKernel<F, Rule, T...>>(o, reader, members);
+                            }});
+    op.shape_rule = Rule::rule;
+    if constexpr (Rule::rule != ShapeRule::computed) {
+      op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
+        [&]<size_t... I>(std::index_sequence<I...>) {
+          Rule::infer(in, std::tuple<T...>{T(detail::attribute_param<T>::from(reader.read(op.attributes[I])))...}, out);
+        }(std::index_sequence_for<T...>{});
+      };
+    }
+  }
+
+  // ---- options ---------------------------------------------------------------------------------------------------
+
+  template <class... Options>
+  static void apply(Operator& op, Options... options) {
+    [[maybe_unused]] size_t attribute = 0;
+    (apply_one(op, attribute, std::move(options)), ...);
+    for (size_t i = 0; i < op.attributes.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (op.attributes[i].name == op.attributes[j].name) {
+          fail(op.full_name(), ": two attributes are named ", op.attributes[i].name);
+        }
+      }
+    }
+  }
+
+  template <class Option>
+  static void apply_one(Operator& op, size_t& attribute, Option option) {
+    if constexpr (detail::is_attribute<Option>) {
+      Attribute& bound = op.attributes[attribute++];
+      bound.name = option.name;
+      try {
+        if constexpr (requires { option.value; }) bound.default_value = detail::default_for(bound.type, option.value);
+        if constexpr (requires { option.member; }) bound.default_value = default_of_member(bound.type, option);
+      } catch (const Error& error) {
+        fail(op.full_name(), ": attribute ", bound.name, ": ", error.what());
+      }
+    } else if constexpr (std::is_same_v<Option, InputNames>) {
+      rename(op, "inputs", op.inputs, option.names);
+    } else if constexpr (std::is_same_v<Option, OutputNames>) {
+      rename(op, "outputs", op.outputs, option.names);
+    } else if constexpr (std::is_same_v<Option, Documentation>) {
+      op.doc = std::move(option.text);
+    } else if constexpr (std::is_same_v<Option, Definition>) {
+      op.definitions.push_back(std::move(option));
+    }
+  }
+
+  template <class F, class T>
+  static AttributeValue default_of_member(AttributeType type, const MemberAttribute<F, T>& option) {
+    return detail::default_for(type, F{}.*option.member);
+  }
+
+  static void rename(const Operator& op, std::string_view what, std::vector<Argument>& arguments,
+                     const std::vector<std::string>& names) {
+    if (names.size() != arguments.size()) {
+      fail(op.full_name(), ": ", what, "(...) names ", names.size(), ", the function has ", arguments.size());
+    }
+    for (size_t i = 0; i < names.size(); ++i) arguments[i].name = names[i];
+  }
+
+  std::string domain_;
+  std::deque<Operator>& operators_;
+};
+
+namespace detail {
+
+/// Is one GRAFT_OPS block. Static initialisers run inside dlopen, so they only link blocks into a list.
+struct Block {
+  std::string_view domain;
+  void (*body)(Module&);
+  Block* next = nullptr;
+
+  Block(std::string_view d, void (*b)(Module&)) : domain(d), body(b) {
+    Block** end = &first();
+    while (*end) end = &(*end)->next;
+    *end = this;
+  }
+  static Block*& first() {
+    static constinit Block* head = nullptr;
+    return head;
+  }
+};
+
+/// Collects what all blocks of this library define. Throws an Error when they contradict each other.
+inline const std::deque<Operator>& operators() {
+  static const std::deque<Operator> all = [] {
+    std::deque<Operator> result;
+    for (const Block* block = Block::first(); block; block = block->next) {
+      Module module{std::string(block->domain), result};
+      block->body(module);
+    }
+    return result;
+  }();
+  return all;
+}
+
+}  // namespace detail
+}  // namespace graft
+
+#define GRAFT_JOIN2(a, b) a##b
+#define GRAFT_JOIN(a, b) GRAFT_JOIN2(a, b)
+#define GRAFT_OPS_NAMED(function, block, m, d)           \
+  static void function(::graft::Module& m);              \
+  static ::graft::detail::Block block((d), &function);   \
+  static void function([[maybe_unused]] ::graft::Module& m)
+#define GRAFT_OPS_2(m, d) GRAFT_OPS_NAMED(GRAFT_JOIN(graft_ops_, __LINE__), GRAFT_JOIN(graft_block_, __LINE__), m, d)
+#define GRAFT_OPS_1(m) GRAFT_OPS_2(m, GRAFT_DOMAIN)
+#define GRAFT_OPS_PICK(a, b, name, ...) name
+/// Opens a block that defines operators: GRAFT_OPS(m, "my.ops") { m.def<...>(...); }. Without a domain it takes the one
+/// that graft_add_library(... DOMAIN d ...) names.
+#define GRAFT_OPS(...) GRAFT_OPS_PICK(__VA_ARGS__, GRAFT_OPS_2, GRAFT_OPS_1, )(__VA_ARGS__)

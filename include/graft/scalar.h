@@ -1,0 +1,73 @@
+// Scalar<T>: what a generic functor computes with.
+//
+//   struct LeakyRelu {
+//     constexpr auto operator()(auto x, auto alpha) const { return where(x > 0, x, alpha * x); }
+//   };
+//
+// A functor never sees a raw float: a literal is rounded once to the type that is computed in, a branch is `where`, and
+// math is graft's (std::exp does not compile on a Scalar), so the loop around it is one that the compiler widens.
+#pragma once
+
+#include <type_traits>
+
+#include "graft/math.h"
+
+namespace graft {
+
+/// Is the outcome of a comparison of two Scalars; use it in `where`.
+struct Condition {
+  bool value;
+  friend constexpr Condition operator&&(Condition a, Condition b) { return {a.value && b.value}; }
+  friend constexpr Condition operator||(Condition a, Condition b) { return {a.value || b.value}; }
+  friend constexpr Condition operator!(Condition a) { return {!a.value}; }
+};
+
+/// Is a number of the type that an element is computed in.
+template <class T>
+struct Scalar {
+  T value;
+
+  Scalar() = default;
+  /// Rounds a literal to the type that is computed in.
+  template <class A>
+    requires std::is_arithmetic_v<A>
+  constexpr Scalar(A a) : value(T(a)) {}
+
+  friend GRAFT_INLINE constexpr Scalar operator+(Scalar a, Scalar b) { return a.value + b.value; }
+  friend GRAFT_INLINE constexpr Scalar operator-(Scalar a, Scalar b) { return a.value - b.value; }
+  friend GRAFT_INLINE constexpr Scalar operator*(Scalar a, Scalar b) { return a.value * b.value; }
+  friend GRAFT_INLINE constexpr Scalar operator/(Scalar a, Scalar b) { return a.value / b.value; }
+  friend GRAFT_INLINE constexpr Scalar operator-(Scalar a) { return -a.value; }
+  friend GRAFT_INLINE constexpr Scalar operator+(Scalar a) { return a; }
+
+  friend GRAFT_INLINE constexpr Condition operator<(Scalar a, Scalar b) { return {a.value < b.value}; }
+  friend GRAFT_INLINE constexpr Condition operator<=(Scalar a, Scalar b) { return {a.value <= b.value}; }
+  friend GRAFT_INLINE constexpr Condition operator>(Scalar a, Scalar b) { return {a.value > b.value}; }
+  friend GRAFT_INLINE constexpr Condition operator>=(Scalar a, Scalar b) { return {a.value >= b.value}; }
+  friend GRAFT_INLINE constexpr Condition operator==(Scalar a, Scalar b) { return {a.value == b.value}; }
+  friend GRAFT_INLINE constexpr Condition operator!=(Scalar a, Scalar b) { return {a.value != b.value}; }
+
+  friend GRAFT_INLINE constexpr Scalar where(Condition c, Scalar a, Scalar b) { return c.value ? a : b; }
+  friend GRAFT_INLINE constexpr Scalar min(Scalar a, Scalar b) { return graft::min(a.value, b.value); }
+  friend GRAFT_INLINE constexpr Scalar max(Scalar a, Scalar b) { return graft::max(a.value, b.value); }
+  friend GRAFT_INLINE constexpr Scalar clamp(Scalar x, Scalar low, Scalar high) {
+    return graft::clamp(x.value, low.value, high.value);
+  }
+  friend GRAFT_INLINE Scalar abs(Scalar x) { return graft::abs(x.value); }
+  friend GRAFT_INLINE Scalar sqrt(Scalar x) { return graft::sqrt(x.value); }
+  friend GRAFT_INLINE Scalar rsqrt(Scalar x) { return graft::rsqrt(x.value); }
+  friend GRAFT_INLINE Scalar exp(Scalar x) { return graft::exp(x.value); }
+  friend GRAFT_INLINE Scalar log(Scalar x) { return graft::log(x.value); }
+  friend GRAFT_INLINE Scalar tanh(Scalar x) { return graft::tanh(x.value); }
+  friend GRAFT_INLINE Scalar sigmoid(Scalar x) { return graft::sigmoid(x.value); }
+  friend GRAFT_INLINE Scalar erf(Scalar x) { return graft::erf(x.value); }
+  friend GRAFT_INLINE Scalar sin(Scalar x) { return graft::sin(x.value); }
+  friend GRAFT_INLINE Scalar cos(Scalar x) { return graft::cos(x.value); }
+  friend GRAFT_INLINE Scalar softplus(Scalar x) { return graft::softplus(x.value); }
+  friend GRAFT_INLINE Scalar silu(Scalar x) { return graft::silu(x.value); }
+  friend GRAFT_INLINE Scalar mish(Scalar x) { return graft::mish(x.value); }
+  friend GRAFT_INLINE Scalar gelu(Scalar x) { return graft::gelu(x.value); }
+  friend GRAFT_INLINE Scalar gelu_tanh(Scalar x) { return graft::gelu_tanh(x.value); }
+};
+
+}  // namespace graft

@@ -1,0 +1,143 @@
+// In<T> and Out<T>: what a tensor function takes.
+//
+//   template <class T> void reverse(In<T> x, Out<T> y) {           // with shape<same>, y is as large as x
+//     for (int64_t i = 0; i < x.size(); ++i) y[i] = x[x.size() - 1 - i];
+//   }
+//   void range(In<int64_t> n, Out<float> y) { auto out = y.allocate({n[0]}); ... }   // without a shape rule
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "graft/dtype.h"
+#include "graft/error.h"
+
+namespace graft {
+
+/// Is the largest number of dimensions that a tensor may have.
+inline constexpr size_t kMaxRank = 32;
+
+/// Counts the elements of a tensor of this shape; 1 for a shape without dimensions.
+constexpr int64_t element_count(std::span<const int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t dim : shape) count *= dim;
+  return count;
+}
+
+/// Holds the dimensions of one tensor without an allocation.
+class Dims {
+ public:
+  constexpr Dims() = default;
+  constexpr Dims(std::span<const int64_t> dims) { assign(dims); }
+  constexpr Dims(std::initializer_list<int64_t> dims) { assign({dims.begin(), dims.size()}); }
+
+  /// Takes over these dimensions. Throws an Error when there are more than kMaxRank.
+  constexpr void assign(std::span<const int64_t> dims) {
+    resize(dims.size());
+    std::copy(dims.begin(), dims.end(), dims_.begin());
+  }
+  constexpr void resize(size_t rank) {
+    if (rank > kMaxRank) fail("a tensor has ", rank, " dimensions, more than the ", kMaxRank, " that Graft takes");
+    rank_ = rank;
+  }
+  constexpr size_t size() const { return rank_; }
+  constexpr int64_t* data() { return dims_.data(); }
+  constexpr const int64_t* data() const { return dims_.data(); }
+  constexpr int64_t& operator[](size_t i) { return dims_[i]; }
+  constexpr int64_t operator[](size_t i) const { return dims_[i]; }
+  constexpr const int64_t* begin() const { return dims_.data(); }
+  constexpr const int64_t* end() const { return dims_.data() + rank_; }
+  constexpr operator std::span<const int64_t>() const { return {dims_.data(), rank_}; }
+
+ private:
+  size_t rank_ = 0;
+  std::array<int64_t, kMaxRank> dims_;
+};
+
+/// Is a tensor of a type known only at run time, as a kernel receives it. `data` is null for an optional input left out.
+struct Tensor {
+  void* data = nullptr;
+  DType dtype = DType::none;
+  int64_t size = 0;  ///< Number of elements.
+  Dims shape;
+
+  bool present() const { return dtype != DType::none; }
+};
+
+namespace detail {
+
+/// What In and Out have in common: a shape, and elements in row-major order.
+template <class T>
+class TensorView {
+ public:
+  T* data() const { return static_cast<T*>(tensor_->data); }
+  int64_t size() const { return tensor_->size; }
+  std::span<const int64_t> shape() const { return tensor_->shape; }
+  int64_t rank() const { return int64_t(tensor_->shape.size()); }
+
+  /// Gives the size of one dimension; -1 is the last one. Throws an Error when there is no such dimension.
+  int64_t dim(int64_t axis) const {
+    const int64_t i = axis < 0 ? axis + rank() : axis;
+    if (i < 0 || i >= rank()) fail("no dimension ", axis, " in shape ", shape());
+    return tensor_->shape[size_t(i)];
+  }
+
+  T& operator[](int64_t i) const { return data()[i]; }
+  T* begin() const { return data(); }
+  T* end() const { return data() + size(); }
+  std::span<T> span() const { return {data(), size_t(size())}; }
+
+ protected:
+  explicit TensorView(Tensor& tensor) : tensor_(&tensor) {}
+  Tensor* tensor_;
+};
+
+}  // namespace detail
+
+/// Is an input tensor: `size()` elements of type T in row-major order, to be read only.
+template <Element T>
+class In : public detail::TensorView<const T> {
+ public:
+  explicit In(const Tensor& tensor) : detail::TensorView<const T>(const_cast<Tensor&>(tensor)) {}
+};
+
+/// Gives memory to outputs; ORT's or a caller's of graft_describe.
+struct Allocator {
+  void* state;
+  void* (*allocate)(void* state, size_t output, DType dtype, std::span<const int64_t> shape);
+};
+
+/// Is an output tensor. With a shape rule it is allocated before the call; without one the function calls allocate once.
+template <Element T>
+class Out : public detail::TensorView<T> {
+ public:
+  Out(Tensor& tensor, size_t index, const Allocator& allocator)
+      : detail::TensorView<T>(tensor), index_(index), allocator_(&allocator) {}
+
+  /// Allocates the output with this shape and returns its elements. Throws an Error when it has been allocated already
+  /// or a dimension is negative.
+  std::span<T> allocate(std::span<const int64_t> shape) const {
+    if (this->tensor_->present()) fail("output ", index_, " was allocated twice");
+    for (int64_t dim : shape) {
+      if (dim < 0) fail("output ", index_, " cannot have the shape ", shape);
+    }
+    this->tensor_->shape.assign(shape);
+    this->tensor_->size = element_count(shape);
+    this->tensor_->data = allocator_->allocate(allocator_->state, index_, dtype_of<T>, shape);
+    this->tensor_->dtype = dtype_of<T>;
+    return this->span();
+  }
+  std::span<T> allocate(std::initializer_list<int64_t> shape) const {
+    return allocate(std::span<const int64_t>(shape.begin(), shape.size()));
+  }
+
+ private:
+  size_t index_;
+  const Allocator* allocator_;
+};
+
+}  // namespace graft

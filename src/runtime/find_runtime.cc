@@ -99,7 +99,7 @@ fs::path library_given(const std::string& given, const std::string& source) {
   if (!search.met_without_library.empty()) {
     throw InputError(
         fmt::format("{}: {} is an onnxruntime package without libonnxruntime.so (its library is part of the "
-                    "Python module); give one of version 1.16 or newer",
+                    "Python module); give one of version 1.19 or newer",
                     source, search.met_without_library));
   }
   throw InputError(fmt::format(
@@ -245,7 +245,7 @@ fs::path find_runtime(const std::string& given) {
   if (auto library = library_beside_executable(search)) return *library;
   if (!search.met_without_library.empty()) {
     throw InputError(
-        fmt::format("no ONNX Runtime library found: {} is too old to hold one (1.16 and newer do); {}",
+        fmt::format("no ONNX Runtime library found: {} is too old to hold one (those of 1.19 and newer do); {}",
                     search.met_without_library, cure));
   }
   throw InputError(fmt::format("no ONNX Runtime library found; {}", cure));

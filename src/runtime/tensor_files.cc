@@ -78,7 +78,7 @@ NpyHeader parse_npy_header(const std::string& bytes) {
   header.fortran_order = value_of(text, "fortran_order").starts_with("True");
   header.shape = parse_shape(value_of(text, "shape"));
   header.data_offset = start + length;
-  if (header.descr.size() < 3) refuse("it holds records, not plain elements");
+  if (header.descr.size() < 2) refuse("it holds records, not plain elements");
   return header;
 }
 

@@ -84,16 +84,22 @@ Judgement judge(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem
     const auto against = [&](const std::vector<Tensor>& wanted, const std::vector<Tensor>& found) {
       return compare_outputs(reference_optimised, wanted, found, options.tolerance);
     };
-    const Comparison optimised = against(expected, candidate_optimised.run(inputs));
-    const Comparison plain = against(expected_plain, candidate_plain.run(inputs));
-    const Comparison ort_itself = against(expected_plain, expected);
-    for (const auto& [found, level] :
-         {std::pair(&optimised, "full optimisation"), std::pair(&plain, "no optimisation")}) {
-      if (judgement.passed()) judgement.reason = drift(*found, ort_itself, level, plan, options.tolerance);
+    const Levels found{against(expected, candidate_optimised.run(inputs)),
+                       against(expected_plain, candidate_plain.run(inputs)),
+                       against(expected_plain, expected)};
+    const auto note = [&](const Comparison& comparison, const char* level) {
+      if (judgement.passed())
+        judgement.reason = drift(comparison, found.ort_itself, level, plan, options.tolerance);
+    };
+    note(found.optimised, "full optimisation");
+    note(found.plain, "no optimisation");
+    if (plan.distribution == Distribution::normal) {
+      judgement.optimised.merge(found.optimised);
+      judgement.plain.merge(found.plain);
+      judgement.ort_itself.merge(found.ort_itself);
+    } else {
+      judgement.others.push_back({found, plan.distribution});
     }
-    judgement.optimised.merge(optimised);
-    judgement.plain.merge(plain);
-    judgement.ort_itself.merge(ort_itself);
     ++judgement.sets;
   }
   return judgement;

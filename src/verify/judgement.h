@@ -25,15 +25,25 @@ struct JudgeOptions {
   std::optional<Tolerance> tolerance = {};  ///< for floating outputs; else default_tolerance of each type
 };
 
-/// Holds the differences, over all sets of inputs, of the candidate from the reference and of ORT from
-/// itself.
-struct Judgement {
+/// Holds the differences of the candidate from the reference, and of ORT from itself.
+struct Levels {
   Comparison optimised;   ///< candidate against reference, both at full optimisation
   Comparison plain;       ///< both without optimisation
   Comparison ort_itself;  ///< the reference at full optimisation against itself without
-  InputPlan plan;         ///< settled: the shapes that were used
-  int sets = 0;           ///< of inputs that both models were run on
-  std::string reason;     ///< why it failed, one line that names output and place; empty when it passed
+};
+
+/// Holds what one set of inputs of another distribution gave; inputs that no model was made for amplify
+/// rounding.
+struct OtherInputs : Levels {
+  Distribution distribution = Distribution::wide;
+};
+
+/// Holds the differences over all sets of normal or given inputs, and those of other inputs one by one.
+struct Judgement : Levels {
+  std::vector<OtherInputs> others;
+  InputPlan plan;      ///< settled: the shapes that were used
+  int sets = 0;        ///< of inputs that both models were run on
+  std::string reason;  ///< why it failed, one line that names output and place; empty when it passed
 
   bool passed() const { return reason.empty(); }
 };

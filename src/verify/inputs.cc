@@ -88,16 +88,16 @@ std::vector<double> special_values(DataType type) {
           -1.0};
 }
 
-double floating_value(Draw& draw, Distribution distribution, const std::vector<double>& specials) {
-  switch (distribution) {
-    case Distribution::normal:
-      return draw.normal();
-    case Distribution::wide:
-      return draw.wide();
-    case Distribution::special:
-      return draw.below(8) == 0 ? specials[draw.below(specials.size())] : draw.normal();
+/// Fills floating elements. Of special inputs every fourth is special, in turn, so that small tensors get all of them.
+void fill_floating(Tensor& tensor, Distribution distribution, Draw& draw) {
+  const std::vector<double> specials = special_values(tensor.type);
+  const size_t count = tensor.count();
+  const size_t start = draw.below(specials.size());
+  for (size_t i = 0; i < count; ++i) {
+    double value = distribution == Distribution::wide ? draw.wide() : draw.normal();
+    if (distribution == Distribution::special && i % 4 == 0) value = specials[(start + i / 4) % specials.size()];
+    set_element(tensor, i, value);
   }
-  return 0;
 }
 
 Tensor make_input(const ValueDescription& value, const Shape& shape, Distribution distribution,
@@ -110,8 +110,7 @@ Tensor make_input(const ValueDescription& value, const Shape& shape, Distributio
     return tensor;
   }
   if (is_floating(value.type)) {
-    const std::vector<double> specials = special_values(value.type);
-    for (size_t i = 0; i < count; ++i) set_element(tensor, i, floating_value(draw, distribution, specials));
+    fill_floating(tensor, distribution, draw);
   } else {
     for (size_t i = 0; i < count; ++i) set_element(tensor, i, draw.coin() ? 1 : 0);
   }

@@ -30,7 +30,7 @@ std::string dimensions(const ValueDescription& value) {
 }
 
 bool is_image_channels(const Dimension& dimension) {
-  return dimension.size < 0 || dimension.size == 1 || dimension.size == 3 || dimension.size == 4;
+  return dimension.size == 1 || dimension.size == 3 || dimension.size == 4;
 }
 
 }  // namespace
@@ -105,8 +105,8 @@ void SizeChoices::bind_symbol(const std::string& symbol, int64_t size, const std
 void SizeChoices::assign_roles(Input& input) {
   const std::vector<Dimension>& shape = input.value.shape;
   const size_t rank = shape.size();
-  const bool channels_first = rank == 4 && is_image_channels(shape[1]);
-  const bool channels_last = rank == 4 && !channels_first && is_image_channels(shape[3]);
+  const bool channels_last = rank == 4 && !is_image_channels(shape[1]) && is_image_channels(shape[3]);
+  const bool channels_first = rank == 4 && !channels_last && (shape[1].size < 0 || is_image_channels(shape[1]));
   for (size_t i = 0; i < rank; ++i) {
     if (shape[i].size >= 0) continue;
     Role role = Role::length;

@@ -93,6 +93,7 @@ BroadcastPlan<N> plan_broadcast(const std::array<const Dims*, N>& inputs) {
 /// run(offsets, position, count) with each input's offset, the position in the output, and the number of elements.
 template <size_t N, class Run>
 void for_each_run(const BroadcastPlan<N>& plan, int64_t begin, int64_t end, Run run) {
+  if (begin >= end) return;
   const size_t inner = plan.rank - 1;
   std::array<int64_t, kMaxRank> index;
   std::array<int64_t, N> offset{};

@@ -22,6 +22,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "graft/target.h"
 
@@ -29,8 +30,14 @@ namespace graft {
 namespace math_detail {
 using u32 = std::uint32_t;
 using i32 = std::int32_t;
-GRAFT_INLINE u32 bits(float x) { return __builtin_bit_cast(u32, x); }
-GRAFT_INLINE float real(u32 u) { return __builtin_bit_cast(float, u); }
+GRAFT_INLINE constexpr u32 bits(float x) { return __builtin_bit_cast(u32, x); }
+GRAFT_INLINE constexpr float real(u32 u) { return __builtin_bit_cast(float, u); }
+
+/// Refuses the evaluation at compile time of what the standard library computes at run time only.
+template <class T>
+GRAFT_INLINE constexpr void at_run_time(T x) {
+  if (std::is_constant_evaluated() && x == x) throw "this function has no value at compile time";
+}
 
 constexpr float kInf = __builtin_inff();
 constexpr float kNaN = __builtin_nanf("");
@@ -40,14 +47,14 @@ constexpr float kLn2Lo = -0x1.bd0106p-13f;   // ln 2 - kLn2Hi
 constexpr float kRound = 12582912.f;         // 1.5*2^23: x + kRound has round(x) in its low mantissa bits
 constexpr u32 kSign = 0x80000000u;
 
-GRAFT_INLINE float magnitude(float x) { return real(bits(x) & ~kSign); }
-GRAFT_INLINE float with_sign_of(float a, float x) { return real(bits(a) | (bits(x) & kSign)); }  // a >= 0
+GRAFT_INLINE constexpr float magnitude(float x) { return real(bits(x) & ~kSign); }
+GRAFT_INLINE constexpr float with_sign_of(float a, float x) { return real(bits(a) | (bits(x) & kSign)); }  // a >= 0
 // 2^k for the sum t = kRound + 127 + k, -126 <= k <= 127 (multiply by it: adding k to the exponent field instead
 // saves nothing and can turn a NaN into a number).
-GRAFT_INLINE float pow2(float t) { return real(bits(t) << 23); }
+GRAFT_INLINE constexpr float pow2(float t) { return real(bits(t) << 23); }
 
 // e^r - 1 for |r| <= ln2/2; degree 6, relative error of e^r 2^-28.0 before rounding.
-GRAFT_INLINE float expm1_poly(float r) {
+GRAFT_INLINE constexpr float expm1_poly(float r) {
   float r2 = r * r;
   float hi = 0x1.123d16p-7f * r + 0x1.5558bcp-5f;
   float lo = 0x1.55548cp-3f * r + 0x1.fffffcp-2f;
@@ -60,7 +67,7 @@ struct Exp {
   float s, w;
 };
 template <int sign, int bias>
-GRAFT_INLINE Exp exp_parts(float x) {
+GRAFT_INLINE constexpr Exp exp_parts(float x) {
   constexpr float magic = kRound + float(127 + bias);
   float t = x * (float(sign) * kLog2e) + magic;
   float n = t - magic;
@@ -70,11 +77,11 @@ GRAFT_INLINE Exp exp_parts(float x) {
 }
 }  // namespace math_detail
 
-GRAFT_INLINE float abs(float x) { return math_detail::magnitude(x); }
-GRAFT_INLINE float sqrt(float x) { return __builtin_sqrtf(x); }
-GRAFT_INLINE float rsqrt(float x) { return 1.f / __builtin_sqrtf(x); }
+GRAFT_INLINE constexpr float abs(float x) { return math_detail::magnitude(x); }
+GRAFT_INLINE constexpr float sqrt(float x) { return math_detail::at_run_time(x), __builtin_sqrtf(x); }
+GRAFT_INLINE constexpr float rsqrt(float x) { return math_detail::at_run_time(x), 1.f / __builtin_sqrtf(x); }
 
-GRAFT_INLINE float exp(float x) {
+GRAFT_INLINE constexpr float exp(float x) {
   using namespace math_detail;
   constexpr float magic = kRound + 254.f;
   float t = x * kLog2e + magic;
@@ -89,7 +96,7 @@ GRAFT_INLINE float exp(float x) {
 }
 
 // 1/(1+e^-x) = 2^-64/(2^-64 + 2^-64 e^-x): the scale keeps e^104 finite, so the left tail is exact down to 2^-149.
-GRAFT_INLINE float sigmoid(float x) {
+GRAFT_INLINE constexpr float sigmoid(float x) {
   using namespace math_detail;
   Exp e = exp_parts<-1, -64>(x);
   float y = 0x1p-64f / (e.s * e.w + (e.s + 0x1p-64f));
@@ -99,7 +106,7 @@ GRAFT_INLINE float sigmoid(float x) {
 
 namespace math_detail {
 // x/(1+e^-u), and x*0 in the far left tail: at minus infinity that is NaN, as in the definition x*sigmoid(u).
-GRAFT_INLINE float gated(float x, float u) {
+GRAFT_INLINE constexpr float gated(float x, float u) {
   Exp e = exp_parts<-1, -64>(u);
   float y = x / (e.s * e.w + (e.s + 0x1p-64f)) * 0x1p-64f;
   y = u > 40.f ? x : y;
@@ -107,16 +114,16 @@ GRAFT_INLINE float gated(float x, float u) {
 }
 }  // namespace math_detail
 
-GRAFT_INLINE float silu(float x) { return math_detail::gated(x, x); }
+GRAFT_INLINE constexpr float silu(float x) { return math_detail::gated(x, x); }
 
 // tanh form of gelu: x/(1+e^-u), u = 2*sqrt(2/pi)*(x + 0.044715 x^3).
-GRAFT_INLINE float gelu_tanh(float x) {
+GRAFT_INLINE constexpr float gelu_tanh(float x) {
   float u = x * (1.5957691216f + 0.0713548162726f * (x * x));
   return math_detail::gated(x, u);
 }
 
 // tanh|x| = (1-E)/(1+E), E = e^(-2|x|) = 2^n (1+q); 1-E is formed as (1-2^n) - 2^n q, which does not cancel.
-GRAFT_INLINE float tanh(float x) {
+GRAFT_INLINE constexpr float tanh(float x) {
   using namespace math_detail;
   constexpr float magic = kRound + 127.f;
   float a = magnitude(x);
@@ -135,7 +142,7 @@ GRAFT_INLINE float tanh(float x) {
 }
 
 // |x| < 1: x + x*P(x^2).  Otherwise 1 - 2^-q(|x|), q a polynomial for -log2(erfc).
-GRAFT_INLINE float erf(float x) {
+GRAFT_INLINE constexpr float erf(float x) {
   using namespace math_detail;
   float a = magnitude(x), z = x * x;
   float z2 = z * z;
@@ -163,7 +170,7 @@ GRAFT_INLINE float erf(float x) {
 
 // gelu(x) = relu(x) - g(|x|), g(a) = a*Phi(-a) = e^(-a^2/2) * a N(a)/D(a).  a^2 is carried as an exact high part
 // plus a low part, so the left tail keeps full relative accuracy.
-GRAFT_INLINE float gelu(float x) {
+GRAFT_INLINE constexpr float gelu(float x) {
   using namespace math_detail;
   constexpr float magic = kRound + (127.f + 32.f);
   float a = magnitude(x);
@@ -183,7 +190,7 @@ GRAFT_INLINE float gelu(float x) {
 }
 
 // max(x,0) + log1p(e^-|x|), log1p(e) = e - u(e - z P(z)), u = e/(2+e), z = u^2.
-GRAFT_INLINE float softplus(float x) {
+GRAFT_INLINE constexpr float softplus(float x) {
   using namespace math_detail;
   float a = magnitude(x);
   Exp v = exp_parts<-1, 32>(a);
@@ -198,7 +205,7 @@ GRAFT_INLINE float softplus(float x) {
 }
 
 // x*tanh(softplus(x)) = x*k/(k+2), k = e^2+2e, e = e^x; e and k carried times 2^32.
-GRAFT_INLINE float mish(float x) {
+GRAFT_INLINE constexpr float mish(float x) {
   using namespace math_detail;
   Exp v = exp_parts<1, 32>(x);
   float es = v.s * v.w + v.s;
@@ -209,7 +216,7 @@ GRAFT_INLINE float mish(float x) {
 }
 
 // x = 2^e (1+f), 1+f in [sqrt(1/2), sqrt 2); log(1+f) = f - s(f - z P(z)), s = f/(2+f), z = s^2.
-GRAFT_INLINE float log(float x) {
+GRAFT_INLINE constexpr float log(float x) {
   using namespace math_detail;
   float k = x < 0x1p-126f ? 0x1p23f : 1.f;  // subnormal input
   u32 i = bits(x * k) - bits(k) + (0x3f800000u - 0x3f3504f3u);
@@ -226,14 +233,14 @@ GRAFT_INLINE float log(float x) {
 namespace math_detail {
 using u64 = std::uint64_t;
 using i64 = std::int64_t;
-GRAFT_INLINE double from_bits(u64 u) { return __builtin_bit_cast(double, u); }
-GRAFT_INLINE u32 at_least(float a, float limit) { return u32(i32(bits(limit) - 1u - bits(a)) >> 31); }  // a >= limit > 0 ? ~0 : 0
-GRAFT_INLINE u64 widen(u32 mask) { return u64(i64(i32(mask))); }
+GRAFT_INLINE constexpr double from_bits(u64 u) { return __builtin_bit_cast(double, u); }
+GRAFT_INLINE constexpr u32 at_least(float a, float limit) { return u32(i32(bits(limit) - 1u - bits(a)) >> 31); }  // a >= limit > 0 ? ~0 : 0
+GRAFT_INLINE constexpr u64 widen(u32 mask) { return u64(i64(i32(mask))); }
 
 // sin(x + quarter*pi/2) for every float.  x*2/pi mod 4 is taken in double from a three-part constant; above 2^28 x is an
 // integer multiple of 2^E (E = 5, 30, 55, 80), and the constant is 2^E*2/pi mod 4.  The constant is chosen with masks:
 // a chain of ?: on the same value is threaded into control flow and the loop is then not vectorised.
-GRAFT_INLINE float sin_quarter(float x, u32 quarter) {
+GRAFT_INLINE constexpr float sin_quarter(float x, u32 quarter) {
   float a = magnitude(x);
   u32 n1 = at_least(a, 0x1p28f), n2 = at_least(a, 0x1p53f), n3 = at_least(a, 0x1p78f), n4 = at_least(a, 0x1p103f);
   u64 m1 = widen(n1), m2 = widen(n2), m3 = widen(n3), m4 = widen(n4);
@@ -259,50 +266,52 @@ GRAFT_INLINE float sin_quarter(float x, u32 quarter) {
 }
 }  // namespace math_detail
 
-GRAFT_INLINE float sin(float x) {
+GRAFT_INLINE constexpr float sin(float x) {
   using namespace math_detail;
   return real(bits(sin_quarter(x, 0)) ^ (bits(x) & kSign));
 }
-GRAFT_INLINE float cos(float x) { return math_detail::sin_quarter(x, 1); }
+GRAFT_INLINE constexpr float cos(float x) { return math_detail::sin_quarter(x, 1); }
 
 /// Computes the larger one; NaN when either is NaN, as ONNX's Max.
 template <class T>
   requires std::is_floating_point_v<T>
-GRAFT_INLINE T max(T a, T b) {
+GRAFT_INLINE constexpr T max(T a, T b) {
   return a > b || a != a ? a : b;
 }
 /// Computes the smaller one; NaN when either is NaN, as ONNX's Min.
 template <class T>
   requires std::is_floating_point_v<T>
-GRAFT_INLINE T min(T a, T b) {
+GRAFT_INLINE constexpr T min(T a, T b) {
   return a < b || a != a ? a : b;
 }
 /// Limits x to [low, high]; a NaN stays a NaN, as in ONNX's Clip.
 template <class T>
   requires std::is_floating_point_v<T>
-GRAFT_INLINE T clamp(T x, T low, T high) {
+GRAFT_INLINE constexpr T clamp(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
 
 // Double: the standard library's, exact to a unit in the last place and not vectorised.
-GRAFT_INLINE double abs(double x) { return std::fabs(x); }
-GRAFT_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
-GRAFT_INLINE double rsqrt(double x) { return 1 / __builtin_sqrt(x); }
-inline double exp(double x) { return std::exp(x); }
-inline double log(double x) { return std::log(x); }
-inline double tanh(double x) { return std::tanh(x); }
-inline double erf(double x) { return std::erf(x); }
-inline double sin(double x) { return std::sin(x); }
-inline double cos(double x) { return std::cos(x); }
-inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-inline double softplus(double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))) ; }
-inline double silu(double x) { return x * sigmoid(x); }
-inline double mish(double x) { return x * std::tanh(softplus(x)); }
+GRAFT_INLINE constexpr double abs(double x) { return x < 0 ? -x : x == 0 ? 0.0 : x; }
+GRAFT_INLINE constexpr double sqrt(double x) { return math_detail::at_run_time(x), __builtin_sqrt(x); }
+GRAFT_INLINE constexpr double rsqrt(double x) { return math_detail::at_run_time(x), 1 / __builtin_sqrt(x); }
+constexpr double exp(double x) { return math_detail::at_run_time(x), std::exp(x); }
+constexpr double log(double x) { return math_detail::at_run_time(x), std::log(x); }
+constexpr double tanh(double x) { return math_detail::at_run_time(x), std::tanh(x); }
+constexpr double erf(double x) { return math_detail::at_run_time(x), std::erf(x); }
+constexpr double sin(double x) { return math_detail::at_run_time(x), std::sin(x); }
+constexpr double cos(double x) { return math_detail::at_run_time(x), std::cos(x); }
+constexpr double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+constexpr double softplus(double x) {
+  return math_detail::at_run_time(x), (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x)));
+}
+constexpr double silu(double x) { return x * sigmoid(x); }
+constexpr double mish(double x) { return x * tanh(softplus(x)); }
 /// Computes x*Phi(x); erfc keeps the digits that 1 + erf loses in the left tail.
-inline double gelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
+constexpr double gelu(double x) { return math_detail::at_run_time(x), 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
 /// Computes the tanh form, as x*sigmoid(2u): 1 + tanh(u) = 2*sigmoid(2u) keeps the digits of the left tail.
-inline double gelu_tanh(double x) {
+constexpr double gelu_tanh(double x) {
   return x * sigmoid(1.5957691216057307118 * (x + 0.044715 * x * x * x));
 }
 

@@ -237,18 +237,28 @@ inline void infer_shapes(const OrtOperator& type, OrtShapeInferContext* context)
   size_t count = 0;
   check(api, api.ShapeInferContext_GetInputCount(context, &count));
   std::vector<Shape> inputs;
+  std::vector<DType> types;
   for (size_t i = 0; i < count; ++i) {
     OrtTensorTypeAndShapeInfo* info = nullptr;
     check(api, api.ShapeInferContext_GetInputTypeShape(context, i, &info));
+    ONNXTensorElementDataType type;
+    check(api, api.GetTensorElementType(info, &type));
+    types.push_back(DType(type));
     inputs.push_back(shape_of(api, info));
     // ORT shows a tensor of unknown rank and one without dimensions alike; saying nothing is right for both.
     if (inputs.back().rank() == 0) return;
   }
   std::vector<Shape> outputs(op.outputs.size());
+  // ORT merges the overloads into one schema and asks the first one for all of them.
+  const auto overload = std::ranges::find_if(op.overloads, [&](const Overload& o) {
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i] != o.inputs[std::min(i, o.inputs.size() - 1)]) return false;
+    }
+    return true;
+  });
+  if (overload == op.overloads.end()) return;
   op.infer(InferenceAttributes(api, context), inputs, outputs);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    set_output_shape(api, context, i, type.overload->outputs[i], outputs[i]);
-  }
+  for (size_t i = 0; i < outputs.size(); ++i) set_output_shape(api, context, i, overload->outputs[i], outputs[i]);
 }
 
 // ---- calls -------------------------------------------------------------------------------------------------------

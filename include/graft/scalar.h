@@ -53,21 +53,21 @@ struct Scalar {
   friend GRAFT_INLINE constexpr Scalar clamp(Scalar x, Scalar low, Scalar high) {
     return graft::clamp(x.value, low.value, high.value);
   }
-  friend GRAFT_INLINE Scalar abs(Scalar x) { return graft::abs(x.value); }
-  friend GRAFT_INLINE Scalar sqrt(Scalar x) { return graft::sqrt(x.value); }
-  friend GRAFT_INLINE Scalar rsqrt(Scalar x) { return graft::rsqrt(x.value); }
-  friend GRAFT_INLINE Scalar exp(Scalar x) { return graft::exp(x.value); }
-  friend GRAFT_INLINE Scalar log(Scalar x) { return graft::log(x.value); }
-  friend GRAFT_INLINE Scalar tanh(Scalar x) { return graft::tanh(x.value); }
-  friend GRAFT_INLINE Scalar sigmoid(Scalar x) { return graft::sigmoid(x.value); }
-  friend GRAFT_INLINE Scalar erf(Scalar x) { return graft::erf(x.value); }
-  friend GRAFT_INLINE Scalar sin(Scalar x) { return graft::sin(x.value); }
-  friend GRAFT_INLINE Scalar cos(Scalar x) { return graft::cos(x.value); }
-  friend GRAFT_INLINE Scalar softplus(Scalar x) { return graft::softplus(x.value); }
-  friend GRAFT_INLINE Scalar silu(Scalar x) { return graft::silu(x.value); }
-  friend GRAFT_INLINE Scalar mish(Scalar x) { return graft::mish(x.value); }
-  friend GRAFT_INLINE Scalar gelu(Scalar x) { return graft::gelu(x.value); }
-  friend GRAFT_INLINE Scalar gelu_tanh(Scalar x) { return graft::gelu_tanh(x.value); }
+  friend GRAFT_INLINE constexpr Scalar abs(Scalar x) { return graft::abs(x.value); }
+  friend GRAFT_INLINE constexpr Scalar sqrt(Scalar x) { return graft::sqrt(x.value); }
+  friend GRAFT_INLINE constexpr Scalar rsqrt(Scalar x) { return graft::rsqrt(x.value); }
+  friend GRAFT_INLINE constexpr Scalar exp(Scalar x) { return graft::exp(x.value); }
+  friend GRAFT_INLINE constexpr Scalar log(Scalar x) { return graft::log(x.value); }
+  friend GRAFT_INLINE constexpr Scalar tanh(Scalar x) { return graft::tanh(x.value); }
+  friend GRAFT_INLINE constexpr Scalar sigmoid(Scalar x) { return graft::sigmoid(x.value); }
+  friend GRAFT_INLINE constexpr Scalar erf(Scalar x) { return graft::erf(x.value); }
+  friend GRAFT_INLINE constexpr Scalar sin(Scalar x) { return graft::sin(x.value); }
+  friend GRAFT_INLINE constexpr Scalar cos(Scalar x) { return graft::cos(x.value); }
+  friend GRAFT_INLINE constexpr Scalar softplus(Scalar x) { return graft::softplus(x.value); }
+  friend GRAFT_INLINE constexpr Scalar silu(Scalar x) { return graft::silu(x.value); }
+  friend GRAFT_INLINE constexpr Scalar mish(Scalar x) { return graft::mish(x.value); }
+  friend GRAFT_INLINE constexpr Scalar gelu(Scalar x) { return graft::gelu(x.value); }
+  friend GRAFT_INLINE constexpr Scalar gelu_tanh(Scalar x) { return graft::gelu_tanh(x.value); }
 };
 
 }  // namespace graft

@@ -127,8 +127,9 @@ struct BroadcastRule {
 
 template <auto F>
 constexpr auto rule_for() {
-  if constexpr (std::is_same_v<decltype(F), SameShape>) return SameRule{};
-  else if constexpr (std::is_same_v<decltype(F), BroadcastShape>) return BroadcastRule{};
+  using T = std::remove_const_t<decltype(F)>;
+  if constexpr (std::is_same_v<T, SameShape>) return SameRule{};
+  else if constexpr (std::is_same_v<T, BroadcastShape>) return BroadcastRule{};
   else return FunctionRule<F>{};
 }
 

@@ -32,7 +32,7 @@ inline int opset_of(std::string_view op) {
       {"Equal", 11}, {"Erf", 9},  {"Exp", 6},    {"Greater", 9},         {"Less", 9},         {"Log", 6},
       {"Max", 8},   {"Min", 8},   {"Mul", 7},    {"Neg", 6},             {"Not", 1},          {"Or", 7},
       {"Reciprocal", 6}, {"Sigmoid", 6}, {"Sin", 7}, {"Softplus", 1},    {"Sqrt", 6},         {"Sub", 7},
-      {"Tanh", 6},  {"Where", 9}, {"GreaterOrEqual", 12}, {"LessOrEqual", 12}};
+      {"Tanh", 6},  {"Where", 9}, {"GreaterOrEqual", 12}, {"LessOrEqual", 12}, {"Identity", 1}};
   for (const Since& entry : table) {
     if (entry.op == op) return entry.opset;
   }

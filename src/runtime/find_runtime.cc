@@ -244,9 +244,9 @@ fs::path find_runtime(const std::string& given) {
   if (auto library = library_of_python(search)) return *library;
   if (auto library = library_beside_executable(search)) return *library;
   if (!search.met_without_library.empty()) {
-    throw InputError(
-        fmt::format("no ONNX Runtime library found: {} is too old to hold one (those of 1.19 and newer do); {}",
-                    search.met_without_library, cure));
+    throw InputError(fmt::format(
+        "no ONNX Runtime library found: {} is too old to hold one (those of 1.19 and newer do); {}",
+        search.met_without_library, cure));
   }
   throw InputError(fmt::format("no ONNX Runtime library found; {}", cure));
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <graft/describe_abi.h>
+#include <onnxruntime_c_api.h>
 
 #include <csignal>
 #include <cstring>
@@ -51,6 +52,22 @@ std::string signal_name(int signal) {
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
+/// Throws what a child that did not finish died of.
+void refuse_bad_end(const ChildResult& result, const std::string& name, const char* stage,
+                    std::chrono::milliseconds patience) {
+  switch (result.end) {
+    case ChildEnd::killed:
+      throw InputError(fmt::format("{}: crashed {} ({})", name, stage, signal_name(result.number)));
+    case ChildEnd::left:
+      throw InputError(fmt::format("{}: ended the process {} (exit code {})", name, stage, result.number));
+    case ChildEnd::hung:
+      throw InputError(fmt::format("{}: hung {} (gave up after {:.3g} s)", name, stage,
+                                   static_cast<double>(patience.count()) / 1000));
+    case ChildEnd::finished:
+      break;
+  }
+}
+
 }  // namespace
 
 LibraryDescription describe_library(const std::filesystem::path& file, std::chrono::milliseconds patience) {
@@ -63,19 +80,8 @@ LibraryDescription describe_library(const std::filesystem::path& file, std::chro
       run_in_child([&](const Say& say) { describe_in_child(absolute, say); }, patience);
 
   const std::vector<std::string>& said = result.messages;
-  const bool came_through_loading = said.size() > 1;
-  const char* stage = came_through_loading ? "while it described itself" : "while it was loaded";
-  switch (result.end) {
-    case ChildEnd::killed:
-      throw InputError(fmt::format("{}: crashed {} ({})", name, stage, signal_name(result.number)));
-    case ChildEnd::left:
-      throw InputError(fmt::format("{}: ended the process {} (exit code {})", name, stage, result.number));
-    case ChildEnd::hung:
-      throw InputError(
-          fmt::format("{}: hung {} (gave up after {:.3g} s)", name, stage, patience.count() / 1000.0));
-    case ChildEnd::finished:
-      break;
-  }
+  refuse_bad_end(result, name, said.size() > 1 ? "while it described itself" : "while it was loaded",
+                 patience);
   const std::string& last = said.back();
   if (said.size() > 1 && said[said.size() - 2] == described) return parse_description(last, file);
   if (said.size() > 1 && said[said.size() - 2] == not_loaded)
@@ -94,6 +100,41 @@ LibraryDescription describe_library(const std::filesystem::path& file, std::chro
       "{}: gives no description for ABI {}: it was built with another version of Graft, or its operators "
       "contradict each other (loading it in ONNX Runtime then says how)",
       name, GRAFT_ABI));
+}
+
+void try_library(const Runtime& runtime, const std::filesystem::path& file,
+                 std::chrono::milliseconds patience) {
+  const std::string name = file.string();
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) throw InputError(explain_load_failure(file, ""));
+  const std::filesystem::path absolute = std::filesystem::absolute(file);
+  const ChildResult result = run_in_child(
+      [&](const Say& say) {
+        say(loading);
+        if (!dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+          const char* text = dlerror();
+          say(not_loaded);
+          say(text ? text : "");
+          return;
+        }
+        say(loaded);
+        const OrtApi& api = runtime.api();
+        OrtSessionOptions* options = nullptr;
+        OrtStatus* status = api.CreateSessionOptions(&options);
+        if (!status) status = api.RegisterCustomOpsLibrary_V2(options, absolute.c_str());
+        if (status) say(api.GetErrorMessage(status));
+      },
+      patience);
+  const std::vector<std::string>& said = result.messages;
+  refuse_bad_end(result, name,
+                 said.size() > 1 ? "while ONNX Runtime registered its operators" : "while it was loaded",
+                 patience);
+  if (said.size() < 3) {
+    if (said.back() == loaded) return;
+  } else if (said[1] == not_loaded) {
+    throw InputError(explain_load_failure(absolute, said[2]));
+  }
+  throw OrtError(name, ORT_FAIL, said.back());
 }
 
 }  // namespace graft::runtime

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "error.h"
+#include "runtime/runtime.h"
 #include "runtime/tensor.h"
 
 namespace graft::runtime {
@@ -78,6 +79,11 @@ struct LibraryDescription {
 /// graft_describe, another ABI, invalid JSON, or a library that crashed, left or hung.
 LibraryDescription describe_library(const std::filesystem::path& file,
                                     std::chrono::milliseconds patience = std::chrono::seconds(20));
+
+/// Registers the library with ORT in a child process, whatever made it, so that a library that crashes, leaves or hangs
+/// does so there. InputError names the file and the cause.
+void try_library(const Runtime& runtime, const std::filesystem::path& file,
+                 std::chrono::milliseconds patience = std::chrono::seconds(20));
 
 /// Reads the JSON of ABI 1; `file` opens the error messages.
 LibraryDescription parse_description(std::string_view json, const std::filesystem::path& file);

@@ -126,18 +126,22 @@ size_t compared_elements(const Tensor& tensor) {
   }
 }
 
+std::string number_text(auto value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);  // the sign of a NaN says nothing
+}
+
 std::string element_text(const Tensor& tensor, size_t i) {
   switch (tensor.type) {
     case DataType::float32:
     case DataType::complex64:
-      return fmt::format("{}", tensor.values<float>()[i]);
+      return number_text(tensor.values<float>()[i]);
     case DataType::float64:
     case DataType::complex128:
-      return fmt::format("{}", tensor.values<double>()[i]);
+      return number_text(tensor.values<double>()[i]);
     case DataType::float16:
-      return fmt::format("{}", runtime::float16_to_float(tensor.values<uint16_t>()[i]));
+      return number_text(runtime::float16_to_float(tensor.values<uint16_t>()[i]));
     case DataType::bfloat16:
-      return fmt::format("{}", runtime::bfloat16_to_float(tensor.values<uint16_t>()[i]));
+      return number_text(runtime::bfloat16_to_float(tensor.values<uint16_t>()[i]));
     case DataType::int64:
       return fmt::format("{}", tensor.values<int64_t>()[i]);
     case DataType::uint64:

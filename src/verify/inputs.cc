@@ -88,14 +88,16 @@ std::vector<double> special_values(DataType type) {
           -1.0};
 }
 
-/// Fills floating elements. Of special inputs every fourth is special, in turn, so that small tensors get all of them.
+/// Fills floating elements. Of special inputs every fourth is special, in turn, so that small tensors get all
+/// of them.
 void fill_floating(Tensor& tensor, Distribution distribution, Draw& draw) {
   const std::vector<double> specials = special_values(tensor.type);
   const size_t count = tensor.count();
   const size_t start = draw.below(specials.size());
   for (size_t i = 0; i < count; ++i) {
     double value = distribution == Distribution::wide ? draw.wide() : draw.normal();
-    if (distribution == Distribution::special && i % 4 == 0) value = specials[(start + i / 4) % specials.size()];
+    if (distribution == Distribution::special && i % 4 == 0)
+      value = specials[(start + i / 4) % specials.size()];
     set_element(tensor, i, value);
   }
 }
@@ -175,6 +177,38 @@ void require_makeable(const runtime::Session& session, const InputPlan& plan) {
   }
 }
 
+/// Refuses sizes that would only exhaust the memory.
+void require_sensible(const runtime::Session& session, const std::map<std::string, Shape>& shapes) {
+  for (const auto& [name, shape] : shapes) {
+    double elements = 1;
+    for (const int64_t size : shape) elements *= static_cast<double>(size);
+    if (elements > 0x1p31) {
+      throw InputError(fmt::format("{}: input {} of shape {} has more than 2^31 elements", session.name(),
+                                   name, runtime::to_string(shape)));
+    }
+  }
+}
+
+/// Gives what ORT said, without the model's name.
+std::string said_by_ort(const runtime::Session& session, const runtime::OrtError& error) {
+  std::string said = error.what();
+  if (said.starts_with(session.name() + ": ")) said.erase(0, session.name().size() + 2);
+  return said;
+}
+
+/// Runs once, so that a refusal names the shapes that the user gave.
+void try_given(runtime::Session& session, const InputPlan& plan) {
+  try {
+    session.run(make_inputs(session, plan));
+  } catch (const runtime::OrtError& error) {
+    std::string shapes;
+    for (const auto& [name, shape] : plan.shapes)
+      shapes += fmt::format(" {}{}", name, runtime::to_string(shape));
+    throw InputError(fmt::format("{}: does not run with{}; ORT said: {}", session.name(), shapes,
+                                 said_by_ort(session, error)));
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Distribution distribution) {
@@ -201,7 +235,11 @@ InputPlan settle(runtime::Session& session, InputPlan plan) {
   }
   SizeChoices choices(session.inputs(), given);
   plan.shapes = choices.shapes();
-  if (!choices.open()) return plan;
+  require_sensible(session, plan.shapes);
+  if (!choices.open()) {
+    if (!given.empty()) try_given(session, plan);
+    return plan;
+  }
 
   constexpr auto patience = std::chrono::seconds(30);
   const auto start = std::chrono::steady_clock::now();
@@ -213,11 +251,10 @@ InputPlan settle(runtime::Session& session, InputPlan plan) {
       session.run(make_inputs(session, plan));
       return plan;
     } catch (const runtime::OrtError& error) {
-      if (said.empty()) said = error.what();
+      if (said.empty()) said = said_by_ort(session, error);
       ++tried;
     }
   } while (choices.next() && std::chrono::steady_clock::now() - start < patience);
-  if (said.starts_with(session.name() + ": ")) said.erase(0, session.name().size() + 2);
   throw InputError(fmt::format(
       "{}: no input sizes found that it runs with ({} tried); give them with {}; for the first sizes ORT "
       "said: {}",

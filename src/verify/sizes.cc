@@ -106,7 +106,8 @@ void SizeChoices::assign_roles(Input& input) {
   const std::vector<Dimension>& shape = input.value.shape;
   const size_t rank = shape.size();
   const bool channels_last = rank == 4 && !is_image_channels(shape[1]) && is_image_channels(shape[3]);
-  const bool channels_first = rank == 4 && !channels_last && (shape[1].size < 0 || is_image_channels(shape[1]));
+  const bool channels_first =
+      rank == 4 && !channels_last && (shape[1].size < 0 || is_image_channels(shape[1]));
   for (size_t i = 0; i < rank; ++i) {
     if (shape[i].size >= 0) continue;
     Role role = Role::length;

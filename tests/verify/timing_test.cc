@@ -29,7 +29,7 @@ ModelBuilder products(int count) {
   model.input("x", DataType::float32, {64, 64});
   std::string value = "x";
   for (int i = 0; i < count; ++i) {
-    const std::string next = i + 1 == count ? "y" : "v" + std::to_string(i);
+    const std::string next = i + 1 == count ? "y" : std::string("v").append(std::to_string(i));
     model.node("MatMul", {value, "x"}, {next});
     value = next;
   }

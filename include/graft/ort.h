@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -30,6 +32,34 @@ inline constexpr uint32_t kApiWithStatus = 16;
 inline constexpr uint32_t kApiWithInference = 17;
 inline constexpr uint32_t kApiWithThreads = 17;
 inline constexpr uint32_t kApiWithInPlace = 18;
+inline constexpr uint32_t kApiWithShapeReference = 24;
+
+/// Gives the minor version of a runtime, as in 1.<minor>.<patch>; 0 when the text is something else.
+inline uint32_t minor_version(std::string_view version) {
+  uint32_t minor = 0;
+  const size_t dot = version.find('.');
+  if (dot != std::string_view::npos) std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
+  return minor;
+}
+
+/// Is GetTensorElementTypeAndShapeDataReference of API 24: a tensor's shape without the object that ORT otherwise makes
+/// and frees for each question, which is a third of a small node's time.
+using ShapeReference = OrtStatus*(ORT_API_CALL*)(const OrtValue*, ONNXTensorElementDataType*, const int64_t**, size_t*);
+
+/// Finds that entry in runtimes that have it, whatever the age of the headers: ORT only ever appends to its table, so the
+/// place of an entry never changes.
+inline ShapeReference find_shape_reference(const OrtApiBase* base, uint32_t runtime) {
+  constexpr size_t place = 414;
+#if ORT_API_VERSION >= 24
+  static_assert(offsetof(OrtApi, GetTensorElementTypeAndShapeDataReference) == place * sizeof(void*));
+#endif
+  if (runtime < kApiWithShapeReference) return nullptr;
+  const OrtApi* api = base->GetApi(kApiWithShapeReference);
+  if (api == nullptr) return nullptr;
+  ShapeReference found;
+  std::memcpy(&found, reinterpret_cast<const char*>(api) + place * sizeof(void*), sizeof found);
+  return found;
+}
 
 struct Registration;
 
@@ -45,10 +75,12 @@ struct Registration {
   const OrtApiBase* base;
   const OrtApi* api;
   uint32_t version;
+  ShapeReference shape_reference;  ///< null before API 24
   std::deque<OrtOperator> operators{};
   std::vector<std::pair<std::string, OrtCustomOpDomain*>> domains{};
 
-  Registration(const OrtApiBase* b, const OrtApi* a, uint32_t v) : base(b), api(a), version(v) {}
+  Registration(const OrtApiBase* b, const OrtApi* a, uint32_t v)
+      : base(b), api(a), version(v), shape_reference(find_shape_reference(b, minor_version(b->GetVersionString()))) {}
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
   ~Registration() {
@@ -278,40 +310,51 @@ class Tensors {
 };
 
 struct OrtCall {
-  const OrtApi& api;
+  const Registration& registration;
   OrtKernelContext* context;
+
+  const OrtApi& api() const { return *registration.api; }
 
   static void* allocate(void* state, size_t output, DType, std::span<const int64_t> shape) {
     const OrtCall& call = *static_cast<OrtCall*>(state);
     OrtValue* value = nullptr;
-    check(call.api, call.api.KernelContext_GetOutput(call.context, output, shape.data(), shape.size(), &value));
+    check(call.api(), call.api().KernelContext_GetOutput(call.context, output, shape.data(), shape.size(), &value));
     void* data = nullptr;
-    check(call.api, call.api.GetTensorMutableData(value, &data));
+    check(call.api(), call.api().GetTensorMutableData(value, &data));
     return data;
   }
   static void parallel_for(void* state, void (*task)(void*, size_t), size_t count, void* argument) {
     const OrtCall& call = *static_cast<OrtCall*>(state);
-    check(call.api, call.api.KernelContext_ParallelFor(call.context, task, count, 0, argument));
+    check(call.api(), call.api().KernelContext_ParallelFor(call.context, task, count, 0, argument));
   }
 
   void read_input(size_t index, DType dtype, Tensor& tensor) const {
     const OrtValue* value = nullptr;
-    check(api, api.KernelContext_GetInput(context, index, &value));
+    check(api(), api().KernelContext_GetInput(context, index, &value));
     if (value == nullptr) return;  // an optional input that is left out
-    OrtTensorTypeAndShapeInfo* info = nullptr;
-    check(api, api.GetTensorTypeAndShape(value, &info));
-    size_t rank = 0;
-    OrtStatus* status = api.GetDimensionsCount(info, &rank);
-    if (status == nullptr && rank <= kMaxRank) {
-      tensor.shape.resize(rank);
-      status = api.GetDimensions(info, tensor.shape.data(), rank);
+    if (registration.shape_reference) {
+      ONNXTensorElementDataType type;
+      const int64_t* dims = nullptr;
+      size_t rank = 0;
+      check(api(), registration.shape_reference(value, &type, &dims, &rank));
+      tensor.shape.assign({dims, rank});
+    } else {
+      read_shape(value, tensor.shape);
     }
-    api.ReleaseTensorTypeAndShapeInfo(info);
-    check(api, status);
-    if (rank > kMaxRank) tensor.shape.resize(rank);  // throws, with the reason
-    check(api, api.GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.data));
+    check(api(), api().GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.data));
     tensor.size = element_count(tensor.shape);
     tensor.dtype = dtype;
+  }
+
+  void read_shape(const OrtValue* value, Dims& shape) const {
+    OrtTensorTypeAndShapeInfo* raw = nullptr;
+    check(api(), api().GetTensorTypeAndShape(value, &raw));
+    const std::unique_ptr<OrtTensorTypeAndShapeInfo, void (*)(OrtTensorTypeAndShapeInfo*)> info(
+        raw, api().ReleaseTensorTypeAndShapeInfo);
+    size_t rank = 0;
+    check(api(), api().GetDimensionsCount(raw, &rank));
+    shape.resize(rank);
+    check(api(), api().GetDimensions(raw, shape.data(), rank));
   }
 };
 
@@ -319,10 +362,10 @@ inline void compute(const Node& node, OrtKernelContext* context) {
   const Registration& registration = *node.type->registration;
   const Operator& op = *node.type->op;
   const std::vector<DType>& types = node.type->overload->inputs;
-  OrtCall call{*registration.api, context};
+  OrtCall call{registration, context};
   size_t count = op.inputs.size();
   if (count > 0 && op.inputs.back().arity != Arity::required) {
-    check(call.api, call.api.KernelContext_GetInputCount(context, &count));
+    check(call.api(), call.api().KernelContext_GetInputCount(context, &count));
   }
   Tensors input_store(count), output_store(op.outputs.size());
   const std::span<Tensor> inputs = input_store, outputs = output_store;
@@ -457,14 +500,6 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
 }
 
 // ---- registration ------------------------------------------------------------------------------------------------
-
-/// Gives the minor version of a runtime, as in 1.<minor>.<patch>; 0 when the text is something else.
-inline uint32_t minor_version(std::string_view version) {
-  uint32_t minor = 0;
-  const size_t dot = version.find('.');
-  if (dot != std::string_view::npos) std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
-  return minor;
-}
 
 /// Finds or makes this library's registration in the runtime. One set of domain objects serves all sessions.
 inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t version) {

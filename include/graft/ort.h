@@ -33,6 +33,8 @@ inline constexpr uint32_t kApiWithInference = 17;
 inline constexpr uint32_t kApiWithThreads = 17;
 inline constexpr uint32_t kApiWithInPlace = 18;
 inline constexpr uint32_t kApiWithShapeReference = 24;
+/// Is the first runtime that does not crash when it infers the shape of a node with an optional input left out.
+inline constexpr uint32_t kRuntimeWithOptionalInference = 24;
 
 /// Gives the minor version of a runtime, as in 1.<minor>.<patch>; 0 when the text is something else.
 inline uint32_t minor_version(std::string_view version) {
@@ -74,13 +76,14 @@ struct OrtOperator : OrtCustomOp {
 struct Registration {
   const OrtApiBase* base;
   const OrtApi* api;
-  uint32_t version;
+  uint32_t runtime;  ///< minor version of the runtime
+  uint32_t version;  ///< of the API in use: the smaller of the runtime's and the headers'
   ShapeReference shape_reference;  ///< null before API 24
   std::deque<OrtOperator> operators{};
   std::vector<std::pair<std::string, OrtCustomOpDomain*>> domains{};
 
-  Registration(const OrtApiBase* b, const OrtApi* a, uint32_t v)
-      : base(b), api(a), version(v), shape_reference(find_shape_reference(b, minor_version(b->GetVersionString()))) {}
+  Registration(const OrtApiBase* b, const OrtApi* a, uint32_t r, uint32_t v)
+      : base(b), api(a), runtime(r), version(v), shape_reference(find_shape_reference(b, r)) {}
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
   ~Registration() {
@@ -483,7 +486,8 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
     return as_status(*static_cast<Node*>(kernel)->type->registration->api, [&] { compute_node(kernel, context); });
   };
   result.KernelDestroy = [](void* kernel) { delete static_cast<Node*>(kernel); };
-  if (registration.version >= kApiWithInference) {
+  const bool optional = std::ranges::any_of(op.inputs, [](const Argument& a) { return a.arity == Arity::optional; });
+  if (registration.version >= kApiWithInference && (!optional || registration.runtime >= kRuntimeWithOptionalInference)) {
     result.InferOutputShapeFn = [](const OrtCustomOp* o, OrtShapeInferContext* context) -> OrtStatusPtr {
       return as_status(*self(o).registration->api, [&] { infer_shapes(self(o), context); });
     };
@@ -502,7 +506,7 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
 // ---- registration ------------------------------------------------------------------------------------------------
 
 /// Finds or makes this library's registration in the runtime. One set of domain objects serves all sessions.
-inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t version) {
+inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t runtime, uint32_t version) {
   static std::mutex mutex;
   static std::deque<Registration> all;
   const std::scoped_lock lock(mutex);
@@ -510,7 +514,7 @@ inline const Registration& registration_in(const OrtApiBase* base, const OrtApi*
     if (known.base == base) return known;
   }
   const std::deque<Operator>& ops = operators();
-  Registration& made = all.emplace_back(base, api, version);
+  Registration& made = all.emplace_back(base, api, runtime, version);
   try {
     for (const Operator& op : ops) {
       auto found = std::ranges::find(made.domains, op.domain, [](const auto& d) { return d.first; });
@@ -541,7 +545,7 @@ inline OrtStatus* register_operators(OrtSessionOptions* options, const OrtApiBas
       fail("this library was made with Graft ", GRAFT_VERSION, " and needs ONNX Runtime 1.", kOldestApi,
            " or newer, this is ", base->GetVersionString());
     }
-    for (const auto& [name, domain] : registration_in(base, api, version).domains) {
+    for (const auto& [name, domain] : registration_in(base, api, runtime, version).domains) {
       check(*api, api->AddCustomOpDomain(options, domain));
     }
   });

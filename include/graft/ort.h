@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -256,7 +257,9 @@ inline void set_output_shape(const OrtApi& api, OrtShapeInferContext* context, s
   for (size_t i = 0; i < shape.rank(); ++i) {
     const Dim dim = shape[int64_t(i)];
     dims[i] = dim.known() ? dim.size() : -1;
-    names[i] = dim.symbol();
+    // ORT takes -1 without a name for a size. The name must be a new one: equal names mean equal sizes.
+    static std::atomic<uint64_t> unknown{0};
+    names[i] = dim.known() || !dim.symbol().empty() ? std::string(dim.symbol()) : message("unknown_", unknown++);
     symbols[i] = names[i].c_str();
   }
   check(api, api.SetTensorElementType(raw, ONNXTensorElementDataType(dtype)));

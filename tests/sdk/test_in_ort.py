@@ -142,6 +142,19 @@ def test_shape_inference_reaches_the_graph(library, tmp_path):
     assert ort.session(model, library).get_outputs()[0].shape == ["batch", 8]
 
 
+def test_an_unknown_dimension_raises_no_warning(library, capfd):
+    """A dimension that the shape function cannot know gets a name of its own: ORT takes -1 for a size and warns."""
+    import onnxruntime
+    model = ort.one_node("MovingSum", DOMAIN, [("float", ["batch", "n"])], n=2)
+    options = onnxruntime.SessionOptions()
+    options.register_custom_ops_library(str(library))
+    s = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    shape = s.get_outputs()[0].shape
+    assert shape[0] == "batch" and isinstance(shape[1], str) and shape[1] != "n"
+    assert s.run(None, {"x0": np.ones((2, 5), np.float32)})[0].shape == (2, 4)
+    assert capfd.readouterr().err == ""
+
+
 def test_two_domains_of_one_library(library):
     x = np.ones(3, np.float32)
     for domain in (DOMAIN, "sdk.other"):

@@ -11,12 +11,18 @@ build_release() {
   # ninja runs cmake again by itself when a CMake file changed, but not when the whole folder was moved.
   if [ ! -e build/release/build.ninja ] || ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" build/release/CMakeCache.txt; then
     say "configuring build/release"
-    logged cmake --fresh --preset release || fail "cmake could not configure build/release" "see the lines above"
+    if ! logged cmake --fresh --preset release; then
+      rm -f build/release/build.ninja
+      fail "cmake could not configure build/release" "see the lines above"
+    fi
   fi
+  say "building build/release"
+  local jobs=${GRAFT_JOBS:-$(getconf _NPROCESSORS_ONLN)}
+  local compile=(cmake --build build/release --parallel "$jobs" --)
   # On a terminal ninja shows one line that moves; elsewhere only what the compiler has to say.
-  local quiet=()
-  [ -t 1 ] || quiet=(--quiet)
-  if ! cmake --build build/release -- -n 2>/dev/null | grep -q 'no work to do'; then say "building build/release"; fi
-  cmake --build build/release --parallel "${GRAFT_JOBS:-$(getconf _NPROCESSORS_ONLN)}" -- "${quiet[@]}" >&2 ||
-    fail "the build failed" "see the compiler's lines above"
+  if [ -t 2 ]; then
+    "${compile[@]}" >&2
+  else
+    "${compile[@]}" --quiet 2>&1 | { grep -v '^ninja: no work to do' || true; } >&2
+  fi || fail "the build failed" "see the compiler's lines above"
 }

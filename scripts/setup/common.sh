@@ -20,7 +20,7 @@ logged() {
   local log status=0
   log=$(mktemp "$root/.cache/scratch.$$.XXXXXX")
   "$@" >"$log" 2>&1 </dev/null || status=$?
-  if [ "$status" -ne 0 ]; then tail -n 8 "$log" | cut -c 1-200 | sed 's/^/setup:   /' >&2; fi
+  if [ "$status" -ne 0 ]; then tail -n 30 "$log" | cut -c 1-200 | sed 's/^/setup:   /' >&2; fi
   rm -f "$log"
   return "$status"
 }

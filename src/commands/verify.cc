@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "commands/command.h"
 #include "error.h"
+#include "report/table.h"
 #include "runtime/library.h"
 #include "runtime/runtime.h"
 #include "verify/judgement.h"
@@ -28,34 +30,10 @@ struct VerifyArguments {
   int seeds = 3;
   int threads = 1;
   bool special = false;
+  bool no_float64 = false;
   std::string tolerance;
   CommonOptions common;
 };
-
-/// Splits "name=value"; `option` stands in the message.
-std::pair<std::string, std::string> split_assignment(const std::string& text, const char* option,
-                                                     const char* form) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw InputError(fmt::format("{} {}: write it as {}", option, text, form));
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-runtime::Shape parse_sizes(const std::string& text, const std::string& whole) {
-  runtime::Shape shape;
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    const std::string size = text.substr(at, end - at);
-    if (size.empty() || size.size() > 12 || size.find_first_not_of("0123456789") != std::string::npos) {
-      throw InputError(fmt::format("--shape {}: \"{}\" is not a size", whole, size));
-    }
-    shape.push_back(std::stoll(size));
-    at = end + 1;
-  }
-  if (text.ends_with(',')) throw InputError(fmt::format("--shape {}: a size is missing at the end", whole));
-  return shape;
-}
 
 /// Reads what --input gives: NAME=FILE, or a .npz file whose arrays bear the names of the inputs.
 void read_input(const std::string& text, std::map<std::string, runtime::Tensor>& values) {
@@ -63,8 +41,10 @@ void read_input(const std::string& text, std::map<std::string, runtime::Tensor>&
     values.merge(runtime::read_npz(text));
     return;
   }
-  const auto [name, file] = split_assignment(text, "--input", "NAME=FILE");
-  values[name] = runtime::read_tensor(file);
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw InputError(fmt::format("--input {}: write it as NAME=FILE", text));
+  values[text.substr(0, equals)] = runtime::read_tensor(text.substr(equals + 1));
 }
 
 verify::Tolerance parse_tolerance(const std::string& text) {
@@ -92,12 +72,10 @@ verify::JudgeOptions options_of(const VerifyArguments& arguments) {
   options.seeds = arguments.seeds;
   options.threads = arguments.threads;
   options.plan.seed = arguments.seed;
+  options.float64 = !arguments.no_float64;
   if (arguments.special) options.also.push_back(verify::Distribution::special);
   if (!arguments.tolerance.empty()) options.tolerance = parse_tolerance(arguments.tolerance);
-  for (const std::string& text : arguments.shapes) {
-    const auto [name, sizes] = split_assignment(text, "--shape", "NAME=1,3,32,32");
-    options.plan.shapes[name] = parse_sizes(sizes, text);
-  }
+  options.plan.shapes = parse_shapes(arguments.shapes);
   for (const std::string& text : arguments.inputs) read_input(text, options.plan.values);
   return options;
 }
@@ -139,6 +117,9 @@ ordered_json json_of(const verify::Levels& levels) {
                        {"optimised", json_of(optimised)},
                        {"plain", json_of(levels.plain.outputs[i])},
                        {"ort_itself", json_of(levels.ort_itself.outputs[i])}});
+    if (levels.candidate_error.outputs.empty()) continue;
+    outputs.back()["float64"] = {{"reference", json_of(levels.reference_error.outputs[i])},
+                                 {"candidate", json_of(levels.candidate_error.outputs[i])}};
   }
   return outputs;
 }
@@ -162,54 +143,63 @@ void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtim
                             {"inputs", inputs},
                             {"passed", judgement.passed()},
                             {"reason", judgement.reason},
+                            {"float64_note", judgement.float64_note},
                             {"outputs", json_of(judgement)},
                             {"others", others}};
   fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
-void print_row(const std::string& what, const Difference& difference, int width) {
+void add_row(report::Table& table, const std::string& what, const Difference& difference) {
   if (!difference.mismatch.empty()) {
-    fmt::print("  {:<{}}  {}\n", what, width, difference.mismatch);
+    table.add({"  " + what, difference.mismatch});
     return;
   }
-  const double share = difference.elements == 0 ? 0
-                                                : 100.0 * static_cast<double>(difference.differing) /
-                                                      static_cast<double>(difference.elements);
-  fmt::print("  {:<{}}  {:>9}  {:>9.2e}  {:>9.2e}  {:>7.4g}  {:>7.4g}  {:>9.4g}\n", what, width,
-             fmt::format("{:.3g} %", share), difference.largest_absolute, difference.largest_relative,
-             difference.ulp_median, difference.ulp_99, difference.largest_ulp);
+  const double elements = static_cast<double>(std::max<size_t>(difference.elements, 1));
+  const double share = 100 * static_cast<double>(difference.differing) / elements;
+  table.add({"  " + what, fmt::format("{:.3g} %", share), fmt::format("{:.2g}", difference.largest_absolute),
+             fmt::format("{:.2g}", difference.largest_relative), fmt::format("{:.3g}", difference.ulp_median),
+             fmt::format("{:.3g}", difference.ulp_99), fmt::format("{:.3g}", difference.largest_ulp)});
 }
 
-void print_rows(const verify::Levels& levels, int width) {
+void add_rows(report::Table& table, const verify::Levels& levels, const std::string& inputs) {
   for (size_t i = 0; i < levels.optimised.outputs.size(); ++i) {
     const Difference& optimised = levels.optimised.outputs[i];
-    fmt::print("{} {}{}\n", optimised.output, type_name(optimised.type), runtime::to_string(optimised.shape));
-    print_row("candidate, full optimisation", optimised, width);
-    print_row("candidate, no optimisation", levels.plain.outputs[i], width);
-    print_row("ORT itself, full against none", levels.ort_itself.outputs[i], width);
+    table.add({fmt::format("{} {}{}{}", report::printable(optimised.output), type_name(optimised.type),
+                           runtime::to_string(optimised.shape), inputs)});
+    add_row(table, "candidate, full optimisation", optimised);
+    add_row(table, "candidate, no optimisation", levels.plain.outputs[i]);
+    add_row(table, "ORT itself, full against none", levels.ort_itself.outputs[i]);
+    if (levels.candidate_error.outputs.empty()) continue;
+    add_row(table, "reference, against float64", levels.reference_error.outputs[i]);
+    add_row(table, "candidate, against float64", levels.candidate_error.outputs[i]);
   }
 }
 
 void print_table(const VerifyArguments& arguments, const runtime::Runtime& runtime,
                  const Judgement& judgement) {
-  constexpr int width = 29;
-  std::string shapes;
-  for (const auto& [name, shape] : judgement.plan.shapes)
-    shapes += fmt::format(" {}{}", name, runtime::to_string(shape));
+  std::vector<std::string> shapes;
+  for (const auto& [name, shape] : judgement.plan.shapes) {
+    shapes.push_back(report::printable(name) + runtime::to_string(shape));
+  }
   fmt::print("reference  {}\ncandidate  {}\n", arguments.reference, arguments.candidate);
   for (const std::string& library : arguments.libraries) fmt::print("library    {}\n", library);
-  fmt::print("runtime    ONNX Runtime {}, {} thread{}\ninputs    {}\n\n", runtime.version(),
-             arguments.threads, arguments.threads == 1 ? "" : "s", shapes);
-  fmt::print("{:<{}}  {:>9}  {:>9}  {:>9}  {:>7}  {:>7}  {:>9}\n", "largest differences", width + 2,
-             "differing", "absolute", "relative", "ulp 50%", "ulp 99%", "ulp");
-  print_rows(judgement, width);
+  fmt::print("runtime    ONNX Runtime {}, {}\n", runtime.version(),
+             report::counted(arguments.threads, "thread"));
+  fmt::print("inputs     {}, {}\n\n", fmt::join(shapes, " "), report::counted(judgement.sets, "set"));
+
+  using report::Align;
+  report::Table table(
+      {"largest differences", "differing", "absolute", "relative", "ulp 50%", "ulp 99%", "ulp"},
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+  add_rows(table, judgement, "");
   for (const verify::OtherInputs& other : judgement.others) {
-    fmt::print("with {} inputs:\n", to_string(other.distribution));
-    print_rows(other, width);
+    add_rows(table, other, fmt::format(", {} inputs", to_string(other.distribution)));
   }
+  fmt::print("{}", table.text());
+  if (!judgement.float64_note.empty()) fmt::print("\nnote: {}\n", judgement.float64_note);
   if (!judgement.passed()) return;
   const bool equal = judgement.optimised.equal() && judgement.plain.equal();
-  fmt::print("\n{} ({} sets of inputs)\n", equal ? "equal" : "the same within rounding", judgement.sets);
+  fmt::print("\n{}\n", equal ? "equal" : "the same within rounding");
 }
 
 int verify_models(const VerifyArguments& arguments) {
@@ -250,9 +240,12 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(1, 1024));
   command->add_flag("--special", arguments->special,
                     "Also inputs with NaN, infinities, zeros of both signs, denormals");
-  command->add_option("--tolerance", arguments->tolerance,
-                      "Allowed difference of floating outputs: one number, or ABSOLUTE,RELATIVE (default by "
-                      "type; float 1e-6,1e-5)");
+  command->add_option(
+      "--tolerance", arguments->tolerance,
+      "Allowed difference of floating outputs, in place of the float64 evaluation: one number, or "
+      "ABSOLUTE,RELATIVE");
+  command->add_flag("--no-float64", arguments->no_float64,
+                    "Do not evaluate the reference in float64; judge by the default tolerance");
   add_common_options(*command, arguments->common);
   command->callback([arguments, &chosen] { chosen = [arguments] { return verify_models(*arguments); }; });
 }

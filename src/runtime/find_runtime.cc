@@ -127,6 +127,13 @@ bool is_executable(const fs::path& file) {
   return fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0;
 }
 
+std::optional<fs::path> first_on_path(const char* name) {
+  for (const std::string& folder : split(variable("PATH"), ':')) {
+    if (is_executable(fs::path(folder) / name)) return fs::path(folder) / name;
+  }
+  return {};
+}
+
 bool is_script(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   char start[2] = {};
@@ -209,17 +216,18 @@ std::optional<fs::path> library_of_python(Search& search) {
   if (!environment.empty()) {
     if (auto library = library_in_prefix(environment, "", search)) return library;
   }
+  fs::path asked;  // the folder of a script that was asked, which takes a tenth of a second
   for (const char* name : {"python3", "python"}) {
-    for (const std::string& folder : split(variable("PATH"), ':')) {
-      const fs::path file = fs::path(folder) / name;
-      if (!is_executable(file)) continue;
-      std::optional<fs::path> interpreter = file;
-      if (is_script(file)) interpreter = interpreter_behind(file);
-      if (interpreter) {
-        if (auto library = library_of_interpreter(*interpreter, search)) return library;
-      }
-      break;  // only the first of a name is in use
+    const std::optional<fs::path> file = first_on_path(name);
+    if (!file) continue;
+    std::optional<fs::path> interpreter = file;
+    if (is_script(*file)) {
+      if (file->parent_path() == asked) continue;  // python beside python3 is the same one
+      asked = file->parent_path();
+      interpreter = interpreter_behind(*file);
     }
+    if (!interpreter) continue;
+    if (auto library = library_of_interpreter(*interpreter, search)) return library;
   }
   return {};
 }

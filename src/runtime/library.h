@@ -80,8 +80,8 @@ struct LibraryDescription {
 LibraryDescription describe_library(const std::filesystem::path& file,
                                     std::chrono::milliseconds patience = std::chrono::seconds(20));
 
-/// Registers the library with ORT in a child process, whatever made it, so that a library that crashes, leaves or hangs
-/// does so there. InputError names the file and the cause.
+/// Registers the library with ORT in a child process, whatever made it, so that a library that crashes,
+/// leaves or hangs does so there. InputError names the file and the cause.
 void try_library(const Runtime& runtime, const std::filesystem::path& file,
                  std::chrono::milliseconds patience = std::chrono::seconds(20));
 

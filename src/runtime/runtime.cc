@@ -51,6 +51,7 @@ std::shared_ptr<Runtime> Runtime::load(const std::filesystem::path& library) {
   const OrtApiBase* base = get_base();
   std::shared_ptr<Runtime> runtime(new Runtime);
   runtime->file_ = library;
+  runtime->base_ = base;
   runtime->version_ = base->GetVersionString();
   const int minor = minor_version(runtime->version_);
   if (minor < oldest_minor) {

@@ -10,6 +10,7 @@
 #include "error.h"
 
 struct OrtApi;
+struct OrtApiBase;
 struct OrtEnv;
 struct OrtStatus;
 
@@ -48,6 +49,7 @@ class Runtime {
   int api_version() const { return api_version_; }
 
   const OrtApi& api() const { return *api_; }
+  const OrtApiBase& base() const { return *base_; }
   OrtEnv* environment() const { return environment_; }
 
   /// Throws OrtError when ORT reported one, and frees it; `who` opens the message.
@@ -58,6 +60,7 @@ class Runtime {
   std::filesystem::path file_;
   std::string version_;
   int api_version_ = 0;
+  const OrtApiBase* base_ = nullptr;
   const OrtApi* api_ = nullptr;
   OrtEnv* environment_ = nullptr;
 };

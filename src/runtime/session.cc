@@ -50,6 +50,9 @@ Handle<OrtSessionOptions> make_options(const Runtime& runtime, const SessionOpti
     const std::string absolute = std::filesystem::absolute(library);
     runtime.check(api.RegisterCustomOpsLibrary_V2(raw, absolute.c_str()), library.string());
   }
+  for (const RegisterOperators register_operators : options.operators) {
+    runtime.check(register_operators(raw, &runtime.base()), who);
+  }
   return made;
 }
 

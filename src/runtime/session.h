@@ -15,14 +15,20 @@
 #include "runtime/runtime.h"
 #include "runtime/tensor.h"
 
+struct OrtSessionOptions;
+
 namespace graft::runtime {
 
 enum class Optimisation { none, basic, extended, all };
+
+/// Registers operators that this process holds itself, as a library's RegisterCustomOps does.
+using RegisterOperators = OrtStatus* (*)(OrtSessionOptions*, const OrtApiBase*);
 
 struct SessionOptions {
   int threads = 1;
   Optimisation optimisation = Optimisation::all;
   std::vector<std::filesystem::path> libraries = {};
+  std::vector<RegisterOperators> operators = {};
   std::filesystem::path optimised_model = {};  ///< ORT writes the model that it really runs here
   std::filesystem::path profile = {};          ///< prefix of ORT's profile file
   bool quiet = true;                           ///< keeps ORT's warnings off stderr

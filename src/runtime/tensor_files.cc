@@ -9,6 +9,7 @@
 #include "error.h"
 #include "runtime/files.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor_proto.h"
 #include "runtime/zip.h"
 
 namespace graft::runtime {
@@ -235,84 +236,11 @@ std::string npy_bytes(const Tensor& tensor) {
   return bytes + header + data;
 }
 
-template <class T, class Field> void copy_field(Tensor& tensor, const Field& field) {
-  for (int i = 0; i < field.size(); ++i)
-    tensor.values<T>()[static_cast<size_t>(i)] = static_cast<T>(field.Get(i));
-}
-
-/// Reads the fields that hold elements where raw_data is not used; see onnx.proto, TensorProto.
-void copy_typed_field(Tensor& tensor, const onnx::TensorProto& proto) {
-  const auto need = [&](int size, size_t per_element = 1) {
-    if (static_cast<size_t>(size) != tensor.count() * per_element)
-      refuse("the number of its elements does not match its shape");
-  };
-  switch (tensor.type) {
-    case DataType::float32:
-      need(proto.float_data_size());
-      return copy_field<float>(tensor, proto.float_data());
-    case DataType::complex64:
-      need(proto.float_data_size(), 2);
-      return copy_field<float>(tensor, proto.float_data());
-    case DataType::float64:
-      need(proto.double_data_size());
-      return copy_field<double>(tensor, proto.double_data());
-    case DataType::complex128:
-      need(proto.double_data_size(), 2);
-      return copy_field<double>(tensor, proto.double_data());
-    case DataType::int64:
-      need(proto.int64_data_size());
-      return copy_field<int64_t>(tensor, proto.int64_data());
-    case DataType::uint64:
-      need(proto.uint64_data_size());
-      return copy_field<uint64_t>(tensor, proto.uint64_data());
-    case DataType::uint32:
-      need(proto.uint64_data_size());
-      return copy_field<uint32_t>(tensor, proto.uint64_data());
-    default:
-      break;
-  }
-  const auto& data = proto.int32_data();
-  if (element_size(tensor.type) == 0)
-    refuse(fmt::format("elements of type {} are not supported", type_name(tensor.type)));
-  need(data.size());
-  switch (element_size(tensor.type)) {
-    case 1:
-      return copy_field<uint8_t>(tensor, data);
-    case 2:
-      return copy_field<uint16_t>(tensor, data);
-    default:
-      return copy_field<int32_t>(tensor, data);
-  }
-}
-
 Tensor parse_pb(const std::string& bytes) {
   onnx::TensorProto proto;
   if (bytes.empty()) refuse("the file is empty");
   if (!proto.ParseFromString(bytes) || !proto.has_data_type()) refuse("not a TensorProto");
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL) refuse("its data are in another file");
-  const auto type = static_cast<DataType>(proto.data_type());
-  if (type_name(type) == "undefined")
-    refuse(fmt::format("its element type {} is not known", proto.data_type()));
-  Shape shape(proto.dims().begin(), proto.dims().end());
-  double elements = 1;
-  for (const int64_t size : shape) elements *= static_cast<double>(size);
-  if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }))
-    refuse("it has a negative size");
-  if (elements > static_cast<double>(bytes.size()) * 2)
-    refuse("the number of its elements does not match its shape");
-  Tensor tensor = Tensor::zeros(type, std::move(shape));
-  if (type == DataType::string) {
-    if (static_cast<size_t>(proto.string_data_size()) != tensor.count())
-      refuse("the number of its elements does not match its shape");
-    tensor.strings.assign(proto.string_data().begin(), proto.string_data().end());
-  } else if (proto.has_raw_data()) {
-    if (proto.raw_data().size() != tensor.bytes.size())
-      refuse("the number of its elements does not match its shape");
-    if (!tensor.bytes.empty()) std::memcpy(tensor.bytes.data(), proto.raw_data().data(), tensor.bytes.size());
-  } else {
-    copy_typed_field(tensor, proto);
-  }
-  return tensor;
+  return tensor_from_proto(proto);
 }
 
 /// Runs `read` and puts the file's name before what it complains about.
@@ -368,13 +296,7 @@ void write_npz(const std::filesystem::path& file, const std::map<std::string, Te
 
 void write_pb(const std::filesystem::path& file, const Tensor& tensor) {
   onnx::TensorProto proto;
-  proto.set_data_type(static_cast<int32_t>(tensor.type));
-  for (const int64_t size : tensor.shape) proto.add_dims(size);
-  if (tensor.type == DataType::string) {
-    for (const std::string& text : tensor.strings) proto.add_string_data(text);
-  } else {
-    proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
-  }
+  tensor_to_proto(tensor, proto);
   write_file(file, proto.SerializeAsString());
 }
 

@@ -46,8 +46,8 @@ def test_a_model_equals_itself(run_graft, reference):
     done = run_graft("verify", reference, reference, check=0)
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert lines[-1] == "equal (4 sets of inputs)"
-    assert "inputs     x[1,64]" in lines
+    assert lines[-1] == "equal"
+    assert "inputs     x[1,64], 4 sets" in lines
     assert any(line.startswith("y float[1,64]") for line in lines)
 
 
@@ -57,7 +57,24 @@ def test_drift_is_found_and_placed(run_graft, reference, tmp_path):
     assert "candidate, full optimisation" in done.stdout
     error = one_line(done)
     assert error.startswith(f"{candidate}: drift: output y[0,")
-    assert "ORT's own optimisation" in error
+    assert " in a float64 evaluation, from which the reference is " in error
+
+
+def test_rounding_is_not_drift(run_graft, reference, tmp_path):
+    """A multiplication by the rounded 1/6 is another rounding, no further from the truth than the division is."""
+    model = onnx.load(reference)
+    model.graph.node[3].op_type = "Mul"
+    model.graph.initializer[3].CopyFrom(numpy_helper.from_array(np.float32(1) / np.float32(6), "six"))
+    onnx.save(model, tmp_path / "candidate.onnx")
+    done = run_graft("verify", reference, tmp_path / "candidate.onnx", check=0)
+    assert done.stdout.splitlines()[-1] == "the same within rounding"
+
+
+def test_without_float64(run_graft, reference, tmp_path):
+    candidate = hard_swish(tmp_path / "candidate.onnx", six=6.001)
+    done = run_graft("verify", reference, candidate, "--no-float64", check=1)
+    assert "allowed is 1e-06 + 1e-05 * |reference|" in one_line(done)
+    assert "against float64" not in done.stdout
 
 
 def test_tolerance(run_graft, reference, tmp_path):
@@ -79,6 +96,8 @@ def test_json(run_graft, reference, tmp_path):
     assert output["optimised"]["relative"] == pytest.approx(0.001 / 6, rel=1e-2)
     assert output["optimised"]["elements"] == 3 * 64
     assert output["ort_itself"]["absolute"] < 1e-6
+    assert output["float64"]["reference"]["ulp"]["largest"] <= 2
+    assert output["float64"]["candidate"]["ulp"]["largest"] > 1000
     assert [other["distribution"] for other in report["others"]] == ["wide"]
 
 
@@ -203,6 +222,22 @@ def test_real_models_run_on_generated_inputs(run_graft, models, name, shape):
     assert len(found) == len(shape)
     for size, wanted in zip(found, shape):
         assert size == wanted if wanted else size % 32 == 0
+    assert report["float64_note"] == "", "the whole model is evaluated in float64"
+
+
+@pytest.mark.parametrize("name", ["pp-ocrv4-det", "pp-ocrv4-rec", "pp-ocr-cls"])
+@pytest.mark.parametrize("place", [0, 9, 17])
+def test_one_changed_constant_of_a_real_model_is_found(run_graft, models, tmp_path, name, place):
+    """The 6 of one of the HardSwish chains becomes 6.001."""
+    model = onnx.load(models / f"{name}.onnx")
+    clipped = {node.output[0] for node in model.graph.node if node.op_type == "Clip"}
+    products = {node.output[0] for node in model.graph.node if node.op_type == "Mul" and clipped & set(node.input)}
+    divisions = [node for node in model.graph.node if node.op_type == "Div" and node.input[0] in products]
+    model.graph.initializer.append(numpy_helper.from_array(np.array(6.001, np.float32), "planted"))
+    divisions[place].input[1] = "planted"
+    onnx.save(model, tmp_path / "planted.onnx")
+    done = run_graft("verify", models / f"{name}.onnx", tmp_path / "planted.onnx", check=1)
+    assert "in a float64 evaluation" in one_line(done)
 
 
 def test_other_runtimes(run_graft, reference, tmp_path, root):

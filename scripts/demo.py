@@ -32,19 +32,23 @@ def inject(model, shape):
     return json.loads(done.stdout)
 
 
+def pair(first, second, unit=""):
+    return " / ".join(f"{value:.{1 if value >= 100 else 2}f}{unit}" for value in (first, second))
+
+
 def row(model, report):
+    places = [f"{o['name'].rpartition(':')[2]} {o['places']}" for o in report["operators"] if o["places"]]
     verification = report["verification"]
     time = verification["time"]
     return {
         "model": model,
-        "input": "x".join(map(str, verification["inputs"]["x"])),
-        "operator places": ", ".join(f"{o['name']} {o['places']}" for o in report["operators"] if o["places"]),
+        "places": "\n".join(places),
         "nodes": f"{report['nodes']['before']} -> {report['nodes']['after']}",
-        "largest\ndifference": f"{verification['difference']['absolute']:.1e}",
-        "original, ms\nbest / median": f"{time['original']['best_ms']:.2f} / {time['original']['median_ms']:.2f}",
-        "injected, ms\nbest / median": f"{time['injected']['best_ms']:.2f} / {time['injected']['median_ms']:.2f}",
-        "speed-up\nbest / median": f"{time['speedup_best']:.2f}x / {time['speedup']:.2f}x",
-        "runs without\nthe library": "yes" if verification["runs_without_library"] else "no",
+        "largest\ndifference": f"{verification['difference']['absolute']:.2g}",
+        "original, ms\nbest / median": pair(time["original"]["best_ms"], time["original"]["median_ms"]),
+        "injected, ms\nbest / median": pair(time["injected"]["best_ms"], time["injected"]["median_ms"]),
+        "speed-up\nbest / median": pair(time["speedup_best"], time["speedup"], "x"),
+        "without\nlibrary": "runs" if verification["runs_without_library"] else "FAILS",
     }
 
 
@@ -53,8 +57,10 @@ def main():
     reports = {model: inject(model, shape) for model, shape in MODELS.items()}
     runtime = next(iter(reports.values()))["verification"]["runtime"]
     print(f"\nONNX Runtime {runtime}, all optimisation on, one thread, both models in turn")
-    print(tabulate([row(model, report) for model, report in reports.items()], headers="keys", tablefmt="simple"))
-    print(f"\nThe injected models are in {OUTPUT}; to load one: register_custom_ops_library({str(LIBRARY)!r})")
+    print(f"inputs: {', '.join(f'{model} {shape}' for model, shape in MODELS.items())}\n")
+    rows = [row(model, report) for model, report in reports.items()]
+    print(tabulate(rows, headers="keys", disable_numparse=True))
+    print(f"\nThe injected models are in {OUTPUT}, the operators in {LIBRARY}.")
     if not all(report["verification"]["runs_without_library"] for report in reports.values()):
         sys.exit("demo: error: a model does not run without the library")
 

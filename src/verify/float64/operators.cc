@@ -25,6 +25,8 @@ double hard_sigmoid(double x, float alpha, float beta) {
   return std::isnan(x) ? x : std::clamp(alpha * x + beta, 0.0, 1.0);
 }
 double hard_swish(double x) { return std::isnan(x) ? x : x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }
+double leaky_relu(double x, float alpha) { return x < 0 ? alpha * x : x; }
+double prelu(double x, double slope) { return x < 0 ? slope * x : x; }
 double selu(double x, float alpha, float gamma) { return gamma * (x <= 0 ? alpha * std::expm1(x) : x); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 double softsign(double x) { return x / (1 + std::abs(x)); }
@@ -313,6 +315,8 @@ GRAFT_OPS(m, "graft.float64") {
   m.def<float64::elu>("Elu", "alpha"_attr = 1.f);
   m.def<float64::hard_sigmoid>("HardSigmoid", "alpha"_attr = 0.2f, "beta"_attr = 0.5f);
   m.def<float64::hard_swish>("HardSwish");
+  m.def<float64::leaky_relu>("LeakyRelu", "alpha"_attr = 0.01f);
+  m.def<float64::prelu>("PRelu", inputs("x", "slope"));
   m.def<float64::selu>("Selu", "alpha"_attr = 1.67326319217681884765625f,
                        "gamma"_attr = 1.05070102214813232421875f);
   m.def<float64::softplus>("Softplus");

@@ -80,6 +80,12 @@ class Widener {
     widen_nodes(*graph.mutable_node(), opset);
   }
 
+  void widen_function(onnx::FunctionProto& function) {
+    in_function_ = true;
+    widen_nodes(*function.mutable_node(), opset_of(function.opset_import()));
+    in_function_ = false;
+  }
+
   void widen_nodes(Nodes& nodes, int64_t opset) {
     Nodes widened;
     for (NodeProto& node : nodes) {
@@ -125,6 +131,7 @@ class Widener {
     // From opset 12 on ORT clips in float64 itself, and integers may be clipped as well.
     if (operators_.contains(type) && !(type == "Clip" && opset >= 12)) {
       node.set_domain(float64_domain);
+      if (in_function_) return add_with_known_type(node, widened);
     } else if (type == "Resize" && is_nearest(node)) {
       return resize_in_halves(node, widened);
     } else if (type == "ConstantOfShape" && !find_attribute(node, "value")) {
@@ -134,11 +141,7 @@ class Widener {
       runtime::tensor_to_proto(runtime::Tensor::zeros(runtime::DataType::float64, {1}), *value.mutable_t());
     } else if (type == "Constant" &&
                (find_attribute(node, "value_float") || find_attribute(node, "value_floats"))) {
-      const std::string output = node.output(0), narrow = names_.next();
-      node.set_output(0, narrow);
-      widened.Add()->Swap(&node);
-      *widened.Add() = make_cast(narrow, output, TensorProto::DOUBLE);
-      return;
+      return add_with_known_type(node, widened);
     }
     for (const char* name : {"to", "dtype", "output_datatype"}) {
       AttributeProto* attribute = find_attribute(node, name);
@@ -148,6 +151,15 @@ class Widener {
       }
     }
     widened.Add()->Swap(&node);
+  }
+
+  /// Adds a node with a cast to float64 behind it; within a function ORT does not infer itself what a custom
+  /// operator gives.
+  void add_with_known_type(NodeProto& node, Nodes& widened) {
+    const std::string output = node.output(0), untyped = names_.next();
+    node.set_output(0, untyped);
+    widened.Add()->Swap(&node);
+    *widened.Add() = make_cast(untyped, output, TensorProto::DOUBLE);
   }
 
   static bool is_nearest(NodeProto& node) {
@@ -187,6 +199,7 @@ class Widener {
   std::filesystem::path folder_;
   const std::set<std::string>& operators_;
   FreshNames names_{"widen"};
+  bool in_function_ = false;
 };
 
 void import_float64(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
@@ -260,7 +273,7 @@ void widen(onnx::ModelProto& model, const std::filesystem::path& folder,
   widener.widen_graph(*model.mutable_graph(), opset_of(model.opset_import()));
   import_float64(*model.mutable_opset_import());
   for (onnx::FunctionProto& function : *model.mutable_functions()) {
-    widener.widen_nodes(*function.mutable_node(), opset_of(function.opset_import()));
+    widener.widen_function(function);
     for (onnx::ValueInfoProto& value : *function.mutable_value_info()) value.clear_type();
     import_float64(*function.mutable_opset_import());
   }

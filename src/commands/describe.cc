@@ -119,7 +119,7 @@ int describe_library(const DescribeArguments& arguments) {
   Table definitions({"definition", "opset", ""}, {Align::left, Align::right, Align::left});
   for (const auto& op : library.operators) {
     if (op.definitions.empty()) definitions.add({op.name, "", "none: inject cannot look for it"});
-    for (const auto& definition : op.definitions) definitions.add({op.name, std::to_string(definition.opset), definition.text});
+    for (const auto& definition : op.definitions) definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});
   }
   fmt::print("\n{}", definitions.text());
   return 0;

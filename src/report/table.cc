@@ -53,6 +53,19 @@ std::string printable(const std::string& name, size_t most) {
   return text;
 }
 
+std::string joined_lines(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c != '\n') {
+      line += c;
+    } else if (!line.empty() && !line.ends_with("; ")) {
+      line += "; ";
+    }
+  }
+  while (line.ends_with("; ")) line.resize(line.size() - 2);
+  return line;
+}
+
 std::string counted(long count, const std::string& noun) {
   std::string text = std::to_string(count) + " " + noun;
   if (count != 1) text += noun.ends_with("s") ? "es" : "s";

@@ -31,6 +31,9 @@ class Table {
 /// Makes a name fit to print: control characters become `?`, and what is longer than `most` characters is cut in the middle.
 std::string printable(const std::string& name, size_t most = 60);
 
+/// Puts a text of several lines on one, with `; ` between them.
+std::string joined_lines(const std::string& text);
+
 /// Says "1 place", "2 places".
 std::string counted(long count, const std::string& noun);
 

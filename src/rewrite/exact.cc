@@ -60,11 +60,14 @@ class Writer {
     if (const auto sum = normal_.sum(value)) {
       std::string terms[2];
       for (int at = 0; at < 2; ++at) {
-        const graph::Constant* constant = normal_.scalar(sum->terms[at].value);
+        const Term& term = sum->terms[at];
+        const graph::Constant* constant = normal_.scalar(term.bare);
         if (constant && constant->attribute.empty()) {
-          terms[at] = "+" + number(sum->terms[at].sign * constant->value);
+          terms[at] = "+" + number(term.bare_sign * constant->value);
+        } else if (!pattern_ && is_input(term.value)) {
+          terms[at] = (term.sign < 0 ? "-" : "+") + write(term.value, depth + 1);
         } else {
-          terms[at] = (sum->terms[at].sign < 0 ? "-" : "+") + write(sum->terms[at].value, depth + 1);
+          terms[at] = (term.bare_sign < 0 ? "-" : "+") + write(term.bare, depth + 1);
         }
       }
       return sorted("sum", terms[0], terms[1]);
@@ -94,6 +97,11 @@ class Writer {
 
  private:
   std::string number(double value) const { return fmt::format("{:a}", graph::round_to(type_, value)); }
+
+  bool is_input(ValueId raw) const {
+    const ValueId key = normal_.constants().behind_identity(raw);
+    return std::any_of(keys_.begin(), keys_.end(), [key](const auto& entry) { return entry.first == key; });
+  }
 
   std::string bound(const Bound& bound) {
     switch (bound.kind) {

@@ -37,8 +37,9 @@ struct Candidate {
   std::set<DataType> types;                     ///< of the sites
 };
 
-/// ONNX nodes that ONNX Runtime fuses into what stands before them; alone, they are not replaced unless asked for.
-bool is_fused_anyway(std::string_view op) { return op == "HardSigmoid" || op == "LeakyRelu" || op == "Clip" || op == "Relu"; }
+/// Tells whether one node of ONNX's own is worth replacing by one operator. ONNX Runtime computes these from several others, or
+/// one element at a time; the rest has kernels that it also fuses into convolutions, and stays unless it is asked for.
+bool is_worth_replacing(std::string_view op) { return op == "HardSwish" || op == "Gelu" || op == "Mish" || op == "Softplus" || op == "Swish"; }
 
 class Search {
  public:
@@ -192,7 +193,7 @@ class Search {
 
   bool accept(Candidate& candidate, const Pattern& pattern, graph::NodeId node, ValueId root, const Match& match) {
     const OperatorDescription& op = *candidate.op;
-    if (match.nodes.size() == 1 && is_fused_anyway(index_.proto(node).op_type()) && !candidate.asked_for)
+    if (match.nodes.size() == 1 && !candidate.asked_for && !is_worth_replacing(index_.proto(node).op_type()))
       return refuse(candidate, root, Reason::one_node_already, "");
     const DataType type = type_of(match, root);
     if (type == DataType::undefined) return refuse(candidate, root, Reason::dtype_unknown, "");
@@ -278,23 +279,31 @@ class Search {
     made.attributes.push_back(std::move(attribute));
   }
 
+  /// Looks for what is nearly a place, each once: from the end, so that what is part of a larger near miss is passed over.
   void find_near_misses() {
-    for (graph::ScopeId scope = 0; scope < index_.scope_count(); ++scope) {
+    std::set<std::pair<graph::NodeId, const Candidate*>> covered;
+    std::vector<NearMiss> found;
+    for (graph::ScopeId scope = index_.scope_count() - 1; scope >= 0; --scope) {
       if (is_fallback(scope)) continue;
-      for (const graph::NodeId node : index_.scope(scope).nodes) {
-        if (!replacement_.alive(node) || !may_be_root(node)) continue;
-        const ValueId root = index_.output(node);
+      const std::vector<graph::NodeId> order = graph::topological_order(index_, scope);
+      for (auto node = order.rbegin(); node != order.rend(); ++node) {
+        if (!replacement_.alive(*node) || !may_be_root(*node)) continue;
+        const ValueId root = index_.output(*node);
         for (const Candidate& candidate : candidates_) {
-          if (refused_.count({root, &candidate})) continue;
+          if (refused_.count({root, &candidate}) || covered.count({*node, &candidate})) continue;
           for (const auto& pattern : candidate.patterns) {
             const auto miss = matcher_.nearest_miss(*pattern, root);
             if (!miss) continue;
-            result_.misses.push_back({candidate.name, index_.scope_name(scope), std::string(index_.value(root).name), miss->reason, miss->detail});
+            const bool replaced = std::any_of(miss->nodes.begin(), miss->nodes.end(), [&](graph::NodeId used) { return !replacement_.alive(used); });
+            if (replaced) continue;
+            for (const graph::NodeId used : miss->nodes) covered.insert({used, &candidate});
+            found.push_back({candidate.name, index_.scope_name(scope), std::string(index_.value(root).name), miss->reason, miss->detail});
             break;
           }
         }
       }
     }
+    result_.misses.insert(result_.misses.end(), found.rbegin(), found.rend());
   }
 
   bool embeds() const { return model_.ir_version() >= (options_.keep_ir ? functions_ir : separate_constants_ir); }

@@ -65,13 +65,13 @@ void Matcher::restore(const Mark& mark) {
   goals_.resize(mark.goals);
   nodes_.resize(mark.nodes);
   constants_.resize(mark.constants);
-  misses_.resize(mark.misses, {Reason::not_the_pattern, ""});
+  misses_.resize(mark.misses, {Reason::not_the_pattern, "", {}});
   structural_ = mark.structural;
 }
 
 bool Matcher::miss(Reason reason, std::string detail) {
   if (misses_.size() >= tolerated_) return false;
-  misses_.push_back({reason, std::move(detail)});
+  misses_.push_back({reason, std::move(detail), {}});
   return true;
 }
 
@@ -232,16 +232,20 @@ std::optional<Match> Matcher::match(const Pattern& pattern, ValueId root) {
 }
 
 std::optional<Miss> Matcher::nearest_miss(const Pattern& pattern, ValueId root) {
-  if (!may_match(pattern, root)) return {};
+  if (pattern.weight() < 2 || !may_match(pattern, root)) return {};
   best_ = 0;
-  if (pattern.weight() < 2 || run(pattern, root, 0) || best_ == 0) return {};
-  // A value that shares less than half of the operations is another thing, not a near miss.
+  best_nodes_.clear();
   for (size_t tolerated = 1; tolerated <= most_misses; ++tolerated) {
-    if (run(pattern, root, tolerated)) return misses_.empty() ? std::nullopt : std::optional<Miss>(misses_.front());
-    if (tolerated == 1 && 2 * best_ < pattern.weight()) return {};
+    if (run(pattern, root, tolerated)) {
+      if (misses_.empty()) return {};
+      Miss miss = misses_.front();
+      miss.nodes = nodes_;
+      return miss;
+    }
+    // A value that shares less than half of the operations is another thing, not a near miss.
+    if (2 * best_ <= pattern.weight()) return {};
   }
-  if (best_ >= 2 && 2 * best_ >= pattern.weight()) return Miss{Reason::not_the_pattern, ""};
-  return {};
+  return Miss{Reason::not_the_pattern, "", best_nodes_};
 }
 
 bool Matcher::push_and_solve(std::vector<Goal> goals, int next) {
@@ -262,8 +266,13 @@ bool Matcher::solve(int id) {
   const Mark before = mark();
   bool done = false;
   const Form form = goal.wanted_scaled ? Form::clip : pattern_->form(wanted);
-  if (form != Form::input && form != Form::constant) {
+  const bool same_head = form != Form::operation || head(pattern_->normal(), wanted) == head(model_, model_.resolve(goal.found));
+  if (form != Form::input && form != Form::constant && same_head) {
     ++structural_;
+    if (structural_ > best_) {
+      best_ = structural_;
+      best_nodes_ = nodes_;
+    }
   }
   switch (form) {
     case Form::input: done = solve_input(goal, pattern_->input(wanted)); break;
@@ -360,8 +369,7 @@ bool Matcher::cut(const Goal& goal, const Product& product, std::vector<Factor>&
   if (frontier.size() > count + spare) return false;
   if (at == frontier.size()) {
     if (opened == 0 || frontier.size() < count) return false;
-    best_ = std::max(best_, structural_);
-    return settle_coefficient(goal, product, frontier, coefficient);
+      return settle_coefficient(goal, product, frontier, coefficient);
   }
   const Factor factor = frontier[at];
   const auto open = [&] {
@@ -480,32 +488,37 @@ bool Matcher::solve_sum(const Goal& goal, ValueId wanted) {
   const ValueId found = model_.resolve(goal.found, &passed);
   const auto asked = pattern_->normal().sum(wanted);
   const auto sum = model_.sum(found);
-  if (!asked || !sum || !use(passed) || !use(sum->nodes)) return false;
-  best_ = std::max(best_, structural_);
+  if (!asked || !sum || !use(passed) || !use({sum->node})) return false;
   const Mark before = mark();
-  for (const int swapped : {0, 1}) {
-    std::vector<Goal> goals;
-    bool possible = true;
-    for (int at = 0; at < 2; ++at) {
-      const Term& want = asked->terms[at];
-      const Term& have = sum->terms[at ^ swapped];
-      possible = possible && compatible(want.value, false, have.value, false);
-      if (!possible) break;
-      if (pattern_->normal().constants().find(want.value) && model_.scalar(have.value)) possible = use_constant(have.value, sum->node);
-      Goal next;
-      next.wanted = want.value;
-      next.found = have.value;
-      next.sign = static_cast<int8_t>(want.sign * have.sign * goal.sign);
-      goals.push_back(next);
+  // Each term may be read with its Neg as a sign, or as it stands: x may be a negated value itself.
+  for (int reading = 0; reading < 4; ++reading) {
+    bool sensible = true;
+    for (int at = 0; at < 2; ++at) sensible = sensible && (!(reading >> at & 1) || !sum->terms[at].nodes.empty());
+    if (!sensible) continue;
+    for (const int swapped : {0, 1}) {
+      std::vector<Goal> goals;
+      bool possible = true;
+      for (int at = 0; at < 2 && possible; ++at) {
+        const Term& want = asked->terms[at];
+        const Term& have = sum->terms[at ^ swapped];
+        const bool raw = reading >> (at ^ swapped) & 1;
+        Goal next;
+        next.wanted = want.bare;
+        next.found = raw ? have.value : have.bare;
+        next.sign = static_cast<int8_t>(want.bare_sign * (raw ? have.sign : have.bare_sign) * goal.sign);
+        possible = compatible(next.wanted, false, next.found, false) && (raw || use(have.nodes));
+        if (possible && pattern_->normal().constants().find(next.wanted) && model_.scalar(next.found)) possible = use_constant(next.found, sum->node);
+        goals.push_back(next);
+      }
+      // What is easy to refute comes first: constants, then operations, then inputs.
+      const auto rank = [this](const Goal& next) {
+        const Form form = pattern_->form(pattern_->normal().resolve(next.wanted));
+        return form == Form::constant ? 0 : form == Form::input ? 2 : 1;
+      };
+      if (possible && rank(goals[1]) < rank(goals[0])) std::swap(goals[0], goals[1]);
+      if (possible && push_and_solve(std::move(goals), goal.next)) return true;
+      restore(before);
     }
-    // What is easy to refute comes first: constants, then operations, then inputs.
-    const auto rank = [this](const Goal& next) {
-      const Form form = pattern_->form(pattern_->normal().resolve(next.wanted));
-      return form == Form::constant ? 0 : form == Form::input ? 2 : 1;
-    };
-    if (possible && rank(goals[1]) < rank(goals[0])) std::swap(goals[0], goals[1]);
-    if (possible && push_and_solve(std::move(goals), goal.next)) return true;
-    restore(before);
   }
   return false;
 }
@@ -537,8 +550,7 @@ bool Matcher::solve_clip(const Goal& goal, ValueId wanted) {
   for (int merge = 1; merge <= 3; ++merge) {
     const auto clip = model_.clip(found, merge);
     if (!clip) break;
-    best_ = std::max(best_, structural_);
-    if (use(passed) && use(clip->nodes) && same_bound(asked->low, clip->low) && same_bound(asked->high, clip->high)) {
+      if (use(passed) && use(clip->nodes) && same_bound(asked->low, clip->low) && same_bound(asked->high, clip->high)) {
       Goal next;
       next.wanted = asked->operand;
       next.found = clip->operand;
@@ -559,7 +571,6 @@ bool Matcher::solve_scaled_clip(const Goal& goal, ValueId wanted) {
   if (!asked || !clip) return false;
   if ((!goal.wanted_scaled && !asked->scale.neutral) || (!goal.found_scaled && !clip->scale.neutral)) return false;
   if (!use(passed) || !use(clip->nodes)) return false;
-  best_ = std::max(best_, structural_);
   for (const auto& [constant, reader] : clip->constants) {
     if (!use_constant(constant, reader)) return false;
   }
@@ -678,7 +689,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
     // Log(1 + exp(x)) overflows where Softplus does not; under Tanh both give 1.
     std::vector<NodeId> more;
     const auto sum = model_.sum(model_.resolve(operation->operands.at(0), &more));
-    if (!sum || !use(operation->nodes) || !use(more) || !use(sum->nodes)) return false;
+    if (!sum || !use(operation->nodes) || !use(more) || !use({sum->node})) return false;
     for (int at = 0; at < 2; ++at) {
       const graph::Constant* one = model_.scalar(sum->terms[at].value);
       if (!one || !one->attribute.empty() || one->value * sum->terms[at].sign != 1 || sum->terms[1 - at].sign != 1) continue;
@@ -700,8 +711,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
   const auto integers = integers_;
   const Mark before = mark();
   if (use(operation->nodes) && same_attributes(*asked, *operation)) {
-    best_ = std::max(best_, structural_);
-    if (solve_operands(goal, *asked, *operation, false)) return true;
+      if (solve_operands(goal, *asked, *operation, false)) return true;
     if (asked->operands.size() == 2 && commutative.count(asked->op) && solve_operands(goal, *asked, *operation, true)) return true;
   }
   attributes_ = attributes;
@@ -714,7 +724,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
 bool Matcher::solve_logistic(const Goal& goal, const Operation& wanted, ValueId value) {
   std::vector<NodeId> passed;
   const auto sum = model_.sum(model_.resolve(value, &passed));
-  if (!sum || !use(passed) || !use(sum->nodes)) return false;
+  if (!sum || !use(passed) || !use({sum->node})) return false;
   for (int at = 0; at < 2; ++at) {
     const graph::Constant* one = model_.scalar(sum->terms[at].value);
     if (!one || !one->attribute.empty() || one->value * sum->terms[at].sign != 1 || sum->terms[1 - at].sign != 1) continue;
@@ -723,8 +733,7 @@ bool Matcher::solve_logistic(const Goal& goal, const Operation& wanted, ValueId 
     const auto exponential = inner == none || model_.constants().find(inner) ? std::nullopt : model_.operation(inner);
     if (!exponential || exponential->op != "Exp" || !exponential->domain.empty()) continue;
     if (!use_constant(sum->terms[at].value, sum->node) || !use(behind) || !use(exponential->nodes)) return false;
-    best_ = std::max(best_, structural_);
-    Goal next;
+      Goal next;
     next.wanted = wanted.operands.at(0);
     next.found = exponential->operands.at(0);
     next.sign = -1;

@@ -27,6 +27,7 @@ struct Match {
 struct Miss {
   Reason reason;
   std::string detail;
+  std::vector<NodeId> nodes;  ///< that are as the definition has it
 };
 
 class Matcher {
@@ -102,6 +103,7 @@ class Matcher {
   int steps_ = 0;
   int structural_ = 0;
   int best_ = 0;
+  std::vector<NodeId> best_nodes_;
 };
 
 }  // namespace graft::rewrite

@@ -225,21 +225,21 @@ std::optional<Sum> NormalForm::sum(ValueId value) const {
   if ((name != "Add" && name != "Sub") || index_.node(node).input_count != 2) return {};
   Sum sum;
   sum.node = node;
-  sum.nodes.push_back(node);
   for (int32_t slot = 0; slot < 2; ++slot) {
-    Term term{index_.input(node, slot), static_cast<int8_t>(slot == 1 && name == "Sub" ? -1 : 1)};
+    Term& term = sum.terms[slot];
+    term.value = term.bare = index_.input(node, slot);
+    term.sign = term.bare_sign = static_cast<int8_t>(slot == 1 && name == "Sub" ? -1 : 1);
     for (int step = 0; step < most_steps; ++step) {
       std::vector<NodeId> passed;
-      const ValueId behind = resolve(term.value, &passed);
+      const ValueId behind = resolve(term.bare, &passed);
       const NodeId maker = behind == none ? none : producer(behind);
       if (maker == none || op(maker) != "Neg" || constants_.find(behind)) break;
-      sum.nodes.insert(sum.nodes.end(), passed.begin(), passed.end());
-      sum.nodes.push_back(maker);
-      term.value = index_.input(maker, 0);
-      term.sign = static_cast<int8_t>(-term.sign);
+      term.nodes.insert(term.nodes.end(), passed.begin(), passed.end());
+      term.nodes.push_back(maker);
+      term.bare = index_.input(maker, 0);
+      term.bare_sign = static_cast<int8_t>(-term.bare_sign);
     }
-    if (term.value == none) return {};
-    sum.terms[slot] = term;
+    if (term.bare == none) return {};
   }
   return sum;
 }
@@ -340,7 +340,7 @@ std::optional<ScaledClip> NormalForm::scaled_clip(ValueId value) const {
       const Real offset = Real::of(constant->value, constant->type);
       scaled.offset = sum->terms[at].sign > 0 ? offset : -offset;
       scaled.nodes.insert(scaled.nodes.end(), passed.begin(), passed.end());
-      scaled.nodes.insert(scaled.nodes.end(), sum->nodes.begin(), sum->nodes.end());
+      scaled.nodes.push_back(sum->node);
       scaled.constants.emplace_back(sum->terms[at].value, sum->node);
       inner = sum->terms[1 - at].value;
       break;

@@ -53,15 +53,18 @@ struct Factor {
   bool scaled = false;
 };
 
+/// Is a term of a sum: as the Add or Sub reads it, and with the Neg before it as a sign.
 struct Term {
   ValueId value = none;
   int8_t sign = 1;
+  ValueId bare = none;
+  int8_t bare_sign = 1;
+  std::vector<NodeId> nodes;  ///< the Neg that were taken off
 };
 
 struct Sum {
   Term terms[2];
-  NodeId node = none;
-  std::vector<NodeId> nodes;  ///< the Add or Sub, and the Neg behind terms
+  NodeId node = none;  ///< the Add or Sub
 };
 
 /// Is a bound of a clip.

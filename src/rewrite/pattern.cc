@@ -75,7 +75,7 @@ void Pattern::weigh() {
       products_.emplace(value, std::move(product));
     } else if (form == Form::sum) {
       const auto sum = normal_->sum(value);
-      for (const Term& term : sum->terms) visit(term.value);
+      for (const Term& term : sum->terms) visit(term.bare);
     } else if (form == Form::clip) {
       if (at.scaled) {
         visit(normal_->scaled_clip(value)->x);

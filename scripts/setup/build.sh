@@ -16,7 +16,7 @@ build_release() {
       fail "cmake could not configure build/release" "see the lines above"
     fi
   fi
-  say "building build/release"
+  say "building build/release (minutes the first time, a second when nothing changed)"
   local jobs=${GRAFT_JOBS:-$(getconf _NPROCESSORS_ONLN)}
   local compile=(cmake --build build/release --parallel "$jobs" --)
   # On a terminal ninja shows one line that moves; elsewhere only what the compiler has to say.

@@ -4,6 +4,7 @@
 //   "axis"_attr               a required one
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,11 +14,12 @@
 #include <vector>
 
 #include "graft/error.h"
+#include "graft/tensor.h"
 
 namespace graft {
 
 /// Names the attribute types with the numbers of ONNX's AttributeProto.AttributeType.
-enum class AttributeType : int32_t { none = 0, float32 = 1, int64 = 2, string = 3, floats = 6, ints = 7, strings = 8 };
+enum class AttributeType : int32_t { none = 0, float32 = 1, int64 = 2, string = 3, tensor = 4, floats = 6, ints = 7 };
 
 constexpr std::string_view attribute_type_name(AttributeType type) {
   switch (type) {
@@ -27,14 +29,36 @@ constexpr std::string_view attribute_type_name(AttributeType type) {
     case AttributeType::string: return "string";
     case AttributeType::floats: return "floats";
     case AttributeType::ints: return "ints";
-    case AttributeType::strings: return "strings";
+    case AttributeType::tensor: return "tensor";
   }
   return "none";
 }
 
+/// Holds the value of a tensor attribute: its elements in row-major order.
+class TensorAttribute {
+ public:
+  TensorAttribute() = default;
+  explicit TensorAttribute(const Tensor& tensor) : tensor_(tensor) {
+    const auto* bytes = static_cast<const std::byte*>(tensor.data);
+    bytes_.assign(bytes, bytes + size_t(tensor.size) * dtype_size(tensor.dtype));
+    tensor_.data = nullptr;
+  }
+  DType dtype() const { return tensor_.dtype; }
+  /// Gives a view of the elements; it lives as long as this object.
+  Tensor view() const {
+    Tensor view = tensor_;
+    view.data = const_cast<std::byte*>(bytes_.data());
+    return view;
+  }
+
+ private:
+  Tensor tensor_;
+  std::vector<std::byte> bytes_;
+};
+
 /// Holds the value of an attribute as ONNX stores it; monostate is none.
-using AttributeValue = std::variant<std::monostate, float, int64_t, std::string, std::vector<float>,
-                                    std::vector<int64_t>, std::vector<std::string>>;
+using AttributeValue =
+    std::variant<std::monostate, float, int64_t, std::string, std::vector<float>, std::vector<int64_t>, TensorAttribute>;
 
 /// Is the part of the schema that says what one attribute is.
 struct Attribute {
@@ -51,6 +75,28 @@ class AttributeReader {
   virtual ~AttributeReader() = default;
   /// Gives the value, or the default. Throws an Error when a required one is missing or the type is another.
   virtual AttributeValue read(const Attribute& attribute) const = 0;
+};
+
+/// Is a tensor attribute with elements of type T, as a parameter of an operator.
+template <Element T>
+class TensorOf {
+ public:
+  explicit TensorOf(TensorAttribute value) : value_(std::move(value)), view_(value_.view()) {
+    if (value_.dtype() != dtype_of<T>) fail("expected a tensor(", dtype_name(dtype_of<T>), "), got a tensor(", dtype_name(value_.dtype()), ")");
+  }
+  TensorOf(const TensorOf& other) : value_(other.value_), view_(value_.view()) {}
+  TensorOf& operator=(const TensorOf& other) { return value_ = other.value_, view_ = value_.view(), *this; }
+
+  int64_t size() const { return view_.size; }
+  std::span<const int64_t> shape() const { return view_.shape; }
+  const T* data() const { return static_cast<const T*>(view_.data); }
+  const T& operator[](int64_t i) const { return data()[i]; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size(); }
+
+ private:
+  TensorAttribute value_;
+  Tensor view_;
 };
 
 namespace detail {
@@ -103,12 +149,21 @@ template <class P>
   requires is_list<P>
 struct attribute_param<P> {
   using T = std::remove_const_t<typename P::value_type>;
-  static constexpr bool supported = std::is_same_v<T, float> || std::is_same_v<T, int64_t> || std::is_same_v<T, std::string>;
-  static constexpr AttributeType type = std::is_same_v<T, float>     ? AttributeType::floats
-                                        : std::is_same_v<T, int64_t> ? AttributeType::ints
-                                                                     : AttributeType::strings;
+  static_assert(!std::is_same_v<T, std::string> && !std::is_same_v<T, std::string_view>,
+                "ORT gives a kernel no list of strings: take one std::string and split it at a separator");
+  static constexpr bool supported = std::is_same_v<T, float> || std::is_same_v<T, int64_t>;
+  static constexpr AttributeType type = std::is_same_v<T, float> ? AttributeType::floats : AttributeType::ints;
   using Stored = std::vector<T>;
   static Stored from(AttributeValue value) { return std::get<std::vector<T>>(std::move(value)); }
+};
+
+/// Is a tensor attribute as a parameter: TensorOf<T> holds its elements.
+template <Element T>
+struct attribute_param<TensorOf<T>> {
+  static constexpr bool supported = true;
+  static constexpr AttributeType type = AttributeType::tensor;
+  using Stored = TensorOf<T>;
+  static Stored from(AttributeValue value) { return Stored(std::get<TensorAttribute>(std::move(value))); }
 };
 
 /// Turns a default written in C++ into the value that ONNX stores, for an attribute of this type.
@@ -125,8 +180,6 @@ AttributeValue default_for(AttributeType type, const T& value) {
     if (type == AttributeType::floats) return value;
   } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
     if (type == AttributeType::ints) return value;
-  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-    if (type == AttributeType::strings) return value;
   }
   fail("its default does not have the type ", attribute_type_name(type), " of the parameter");
 }

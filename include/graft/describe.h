@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,7 @@ class JsonWriter {
           if constexpr (std::is_same_v<T, std::monostate>) raw("null");
           else if constexpr (std::is_arithmetic_v<T>) number(v);
           else if constexpr (std::is_same_v<T, std::string>) string(v);
-          else if constexpr (std::is_same_v<T, std::vector<std::string>>) list(v, [&](const auto& x) { string(x); });
+          else if constexpr (std::is_same_v<T, TensorAttribute>) raw("null");
           else list(v, [&](auto x) { number(x); });
         },
         attribute);
@@ -93,7 +94,9 @@ constexpr std::string_view shape_rule_name(ShapeRule rule) {
 inline void write_operator(JsonWriter& json, const Operator& op) {
   const auto arguments = [&](const std::vector<Argument>& list) {
     json.list(list, [&](const Argument& a) {
-      json.raw("{").key("name").string(a.name).raw(",").key("arity").string(arity_name(a.arity)).raw("}");
+      json.raw("{").key("name").string(a.name).raw(",").key("arity").string(arity_name(a.arity));
+      if (a.constant) json.raw(",").key("constant").raw("true");
+      json.raw("}");
     });
   };
   const auto types = [&](const std::vector<DType>& list) {
@@ -135,10 +138,12 @@ inline std::string describe_as_json(const std::deque<Operator>& operators) {
   return json.raw("}").text;
 }
 
-/// Reads attributes through a graft_host.
-class HostAttributes final : public AttributeReader {
+/// Is a node that a graft_host describes; every input is a constant for the one call that it lives.
+class HostNode final : public NodeInfo {
  public:
-  explicit HostAttributes(const graft_host& host) : host_(host) {}
+  HostNode(const graft_host& host, std::span<const Tensor> inputs) : host_(host), inputs_(inputs) {}
+
+  const Tensor* constant(size_t input) const override { return input < inputs_.size() ? &inputs_[input] : nullptr; }
 
   AttributeValue read(const Attribute& attribute) const override {
     const void* data = nullptr;
@@ -156,8 +161,7 @@ class HostAttributes final : public AttributeReader {
       case AttributeType::floats: return std::vector<float>(static_cast<const float*>(data), static_cast<const float*>(data) + count);
       case AttributeType::ints:
         return std::vector<int64_t>(static_cast<const int64_t*>(data), static_cast<const int64_t*>(data) + count);
-      case AttributeType::strings:
-        return std::vector<std::string>(static_cast<const char* const*>(data), static_cast<const char* const*>(data) + count);
+      case AttributeType::tensor: fail("the tensor attribute ", attribute.name, " cannot be given here: call the operator through ORT");
       case AttributeType::none: break;
     }
     return attribute.default_value;
@@ -165,6 +169,7 @@ class HostAttributes final : public AttributeReader {
 
  private:
   const graft_host& host_;
+  std::span<const Tensor> inputs_;
 };
 
 /// Is an entry together with what it calls; the C side sees the first member.
@@ -179,7 +184,12 @@ inline void call_entry(const Entry& entry, const graft_host& host, std::span<con
   const Operator& op = *entry.op;
   const bool variadic = !op.inputs.empty() && op.inputs.back().arity == Arity::variadic;
   if (inputs.size() > op.inputs.size() && !variadic) fail("expected at most ", op.inputs.size(), " inputs, got ", inputs.size());
-  if (output_count != op.outputs.size()) fail("expected ", op.outputs.size(), " outputs, got ", output_count);
+  size_t needed = 0;
+  for (const Argument& output : op.outputs) needed += output.arity != Arity::optional;
+  const bool many = op.outputs.back().arity == Arity::variadic;
+  if (output_count < needed || (output_count > op.outputs.size() && !many)) {
+    fail("expected ", many ? "at least " : "", many ? needed : op.outputs.size(), " outputs, got ", output_count);
+  }
   std::vector<Tensor> tensors(std::max(inputs.size(), op.inputs.size()));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const size_t position = std::min(i, op.inputs.size() - 1);
@@ -189,6 +199,7 @@ inline void call_entry(const Entry& entry, const graft_host& host, std::span<con
       continue;
     }
     const graft_value& value = inputs[i];
+    if (value.dtype == int32_t(DType::string)) fail("input ", argument.name, ": strings cannot be given here: call the operator through ORT");
     const DType expected = entry.overload->inputs[position];
     if (value.dtype != int32_t(expected)) {
       fail("input ", argument.name, ": expected tensor(", dtype_name(expected), "), got tensor(", dtype_name(DType(value.dtype)), ")");
@@ -199,14 +210,17 @@ inline void call_entry(const Entry& entry, const graft_host& host, std::span<con
     tensors[i].size = element_count(tensors[i].shape);
   }
   std::vector<Tensor> outputs(output_count);
-  const Allocator allocator{const_cast<graft_host*>(&host), [](void* state, size_t output, DType dtype, std::span<const int64_t> shape) {
+  const Allocator allocator{const_cast<graft_host*>(&host),
+                            [](void* state, size_t output, DType dtype, std::span<const int64_t> shape) {
                               const auto& h = *static_cast<const graft_host*>(state);
                               void* memory = h.allocate(h.state, output, int32_t(dtype), shape.data(), shape.size());
                               if (memory == nullptr) fail("the caller gave no memory for output ", output, " of shape ", shape);
                               return memory;
-                            }};
+                            },
+                            [](void*, size_t bytes) { return ::operator new(bytes, std::align_val_t(64)); },
+                            [](void*, void* memory) { ::operator delete(memory, std::align_val_t(64)); }};
   Invocation call{tensors, outputs, allocator, Pool{host.state, host.parallel_for}};
-  entry.overload->create(op, HostAttributes(host))->run(call);
+  entry.overload->create(op, HostNode(host, tensors))->run(call);
 }
 
 /// Holds what graft_describe hands out.

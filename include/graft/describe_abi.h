@@ -30,7 +30,7 @@ typedef struct graft_host {
   /* Gives the memory of an output; null makes the call fail. */
   void* (*allocate)(void* state, size_t output, int32_t dtype, const int64_t* shape, size_t rank);
   /* Finds an attribute of a type of ONNX's AttributeProto.AttributeType (1 float, 2 int, 3 string, 6 floats, 7 ints,
-   * 8 strings): 1 found, 0 absent, -1 of another type. Data are float, int64_t or, for strings, const char*. */
+   * 4 tensor): 1 found, 0 absent, -1 of another type. Data are float, int64_t or, for strings, const char*. */
   int (*attribute)(void* state, const char* name, int32_t type, const void** data, size_t* count);
   /* Calls task(argument, i) for every i below count, on threads or not. May be null: one thread. */
   void (*parallel_for)(void* state, void (*task)(void*, size_t), size_t count, void* argument);

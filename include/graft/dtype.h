@@ -126,6 +126,28 @@ constexpr std::string_view dtype_name(DType dtype) {
   return "unknown";
 }
 
+/// Gives the bytes of one element; 0 for strings, whose elements are objects.
+constexpr size_t dtype_size(DType dtype) {
+  switch (dtype) {
+    case DType::none:
+    case DType::string: return 0;
+    case DType::boolean:
+    case DType::int8:
+    case DType::uint8: return 1;
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::int16:
+    case DType::uint16: return 2;
+    case DType::float32:
+    case DType::int32:
+    case DType::uint32: return 4;
+    case DType::float64:
+    case DType::int64:
+    case DType::uint64: return 8;
+  }
+  return 0;
+}
+
 /// Is the type that an element is computed in: float for float16 and bfloat16, else the element itself.
 template <class T>
 using compute_t = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -41,12 +40,6 @@ inline int64_t last_cache_bytes() {
     return int64_t(32) << 20;
   }();
   return bytes;
-}
-
-/// Gives how many blocks n elements are split into.
-inline int64_t block_count(int64_t n) {
-  static const int64_t threads = std::max(1u, std::thread::hardware_concurrency());
-  return std::clamp<int64_t>(n / kElementsPerThread, 1, threads);
 }
 
 #if defined(GRAFT_X86_64)
@@ -243,16 +236,13 @@ class ElementwiseKernel final : public Kernel {
   /// Splits n elements into one block for each thread; a block begins at a multiple of a cache line.
   template <class Block>
   static void in_blocks(const Invocation& call, int64_t n, [[maybe_unused]] bool stream, Block block) {
-    if (n == 0) return;
-    const int64_t count = block_count(n);
     constexpr int64_t line = 64;
-    const int64_t length = ((n + count - 1) / count + line - 1) / line * line;
-    call.pool.run(size_t((n + length - 1) / length), [&](size_t i) {
-      block(int64_t(i) * length, std::min(n, (int64_t(i) + 1) * length));
+    call.pool.parallel_for(n, kElementsPerThread, [&](int64_t begin, int64_t end) {
+      block(begin, end);
 #if defined(GRAFT_X86_64)
       if (stream) _mm_sfence();
 #endif
-    });
+    }, line);
   }
 
   template <unsigned Singles>

@@ -104,7 +104,7 @@ constexpr size_t find_arity() {
 
 /// Makes the kernel of a generic functor for one element type.
 template <class F, class T, class... A, size_t... I>
-std::unique_ptr<Kernel> make_generic(const Operator& op, const AttributeReader& reader, std::index_sequence<I...>,
+std::unique_ptr<Kernel> make_generic(const Operator& op, const NodeInfo& reader, std::index_sequence<I...>,
                                      std::type_identity<std::tuple<A...>>) {
   using Body = GenericBody<F, A...>;
   const auto read = [&]<size_t... J>(std::index_sequence<J...>) {
@@ -239,7 +239,7 @@ class Module {
   static void add_generic(Operator& op, Types<T...>) {
     (op.overloads.push_back({std::vector<DType>(Count, dtype_of<T>),
                              {dtype_of<T>},
-                             [](const Operator& o, const AttributeReader& reader) {
+                             [](const Operator& o, const NodeInfo& reader) {
                                return detail::make_generic<F, T>(o, reader, std::make_index_sequence<Count>{},
                                                                  std::type_identity<Stored>{});
                              }}),
@@ -254,7 +254,7 @@ class Module {
     static_assert((Element<detail::parameter<S, I>> && ...),
                   "a parameter is no element of a tensor: take scalars (elementwise), or In<T> and Out<T> (tensors)");
     op.overloads.push_back(
-        {{dtype_of<detail::parameter<S, I>>...}, {dtype_of<R>}, [](const Operator& o, const AttributeReader& reader) {
+        {{dtype_of<detail::parameter<S, I>>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& reader) {
            using Read = detail::attributes_of<S, sizeof...(I)>;
            return [&]<class... A>(std::tuple<A...> attributes) -> std::unique_ptr<Kernel> {
              using Body = detail::FunctionBody<F, A...>;
@@ -266,38 +266,45 @@ class Module {
 
   template <class S, size_t Tensors>
   static void describe_tensors(Operator& op) {
-    size_t inputs = 0, outputs = 0;
-    std::vector<Arity> arities, out_arities;
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      const auto look = [&](auto p) {
-        using P = typename decltype(p)::type;
-        static_assert(param<P>::role != Role::none,
-                      "a parameter is neither a tensor (In, Out, std::optional<In>, Variadic) nor named as an attribute: "
-                      "the last parameters are attributes, each named by \"name\"_attr");
-        if constexpr (param<P>::role == Role::input) arities.push_back(param<P>::arity), ++inputs;
-        if constexpr (param<P>::role == Role::output) out_arities.push_back(param<P>::arity), ++outputs;
-      };
-      (look(std::type_identity<detail::parameter<S, I>>{}), ...);
-    }(std::make_index_sequence<Tensors>{});
-    set_arguments(op, inputs, outputs);
-    for (size_t i = 0; i < inputs; ++i) {
-      op.inputs[i].arity = arities[i];
-      if (arities[i] == Arity::variadic && i + 1 != inputs) fail(op.full_name(), ": Variadic must be the last input");
-      if (arities[i] == Arity::required && i > 0 && arities[i - 1] == Arity::optional) {
-        fail(op.full_name(), ": a required input cannot follow an optional one");
+    std::vector<Argument> inputs, outputs;
+    detail::for_each_parameter<S, Tensors>([&](auto p, Place) {
+      using P = decltype(p);
+      static_assert(P::role != Role::none,
+                    "a parameter is neither a tensor (In, Out, InOut, Const, Variadic, std::optional<In>), a number, a "
+                    "std::span, a Pool, a Node or a Scratch, nor named as an attribute: the last parameters are attributes, "
+                    "each named by \"name\"_attr");
+      constexpr bool constant = requires { P::constant; };
+      if constexpr (detail::is_input(P::role)) inputs.push_back({"", P::arity, constant});
+      if constexpr (detail::is_output(P::role)) outputs.push_back({"", P::arity});
+    });
+    set_arguments(op, inputs.size(), outputs.size());
+    check_arities(op, "input", inputs, op.inputs);
+    check_arities(op, "output", outputs, op.outputs);
+    if (outputs.empty()) fail(op.full_name(), " has no output: take an Out<T>");
+    if constexpr (detail::has_inout<S, Tensors>()) op.may_inplace = &detail::inout_pairs<S, Tensors>;
+  }
+
+  static void check_arities(const Operator& op, std::string_view what, const std::vector<Argument>& found,
+                            std::vector<Argument>& arguments) {
+    for (size_t i = 0; i < found.size(); ++i) {
+      arguments[i].arity = found[i].arity;
+      arguments[i].constant = found[i].constant;
+      if (found[i].arity == Arity::variadic && i + 1 != found.size()) {
+        fail(op.full_name(), ": a variadic ", what, " must be the last one");
+      }
+      if (found[i].arity == Arity::required && i > 0 && found[i - 1].arity == Arity::optional) {
+        fail(op.full_name(), ": a required ", what, " cannot follow an optional one");
       }
     }
-    for (size_t i = 0; i < outputs; ++i) op.outputs[i].arity = out_arities[i];
-    if (outputs == 0) fail(op.full_name(), " has no output: take an Out<T>");
   }
 
   template <auto F, class Rule, size_t Tensors>
   static void add_function(Operator& op) {
     using S = detail::signature_of<decltype(F)>;
-    op.overloads.push_back({detail::dtypes_of_role<S, Tensors, Role::input>(),
-                            detail::dtypes_of_role<S, Tensors, Role::output>(),
-                            [](const Operator& o, const AttributeReader& reader) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<detail::FunctionKernel<F, Rule, Tensors>>(o, reader);
+    op.overloads.push_back({detail::input_dtypes<S, Tensors>(),
+                            detail::output_dtypes<S, Tensors>(),
+                            [](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
+                              return std::make_unique<detail::FunctionKernel<F, Rule, Tensors>>(o, node);
                             }});
     const Overload& added = op.overloads.back();
     if (added.inputs.size() != op.inputs.size() || added.outputs.size() != op.outputs.size()) {
@@ -311,6 +318,24 @@ class Module {
     if constexpr (Rule::rule != ShapeRule::computed) {
       op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
         Rule::infer(in, detail::attributes_of<S, Tensors>::read(op, reader), out);
+      };
+    } else {
+      infer_inouts<S, Tensors>(op);
+    }
+  }
+
+  /// Without a rule, outputs that are inputs too have a known shape; when all are, the operator's shapes are known.
+  template <class S, size_t Tensors>
+  static void infer_inouts(Operator& op) {
+    if constexpr (detail::has_inout<S, Tensors>()) {
+      std::vector<size_t> inputs;
+      detail::for_each_parameter<S, Tensors>([&](auto p, Place place) {
+        if constexpr (decltype(p)::role == Role::inout) inputs.push_back(place.input);
+      });
+      if (inputs.size() != op.outputs.size()) return;
+      op.shape_rule = ShapeRule::same;
+      op.infer = [inputs](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+        for (size_t i = 0; i < out.size(); ++i) out[i] = in[inputs[i]];
       };
     }
   }
@@ -348,10 +373,10 @@ class Module {
     op.attributes.resize(sizeof...(T));
     [&]<size_t... I>(std::index_sequence<I...>) { ((op.attributes[I].type = detail::attribute_param<T>::type), ...); }(
         std::index_sequence_for<T...>{});
-    op.overloads.push_back({detail::dtypes_of_role<S, S::arity, Role::input>(),
-                            detail::dtypes_of_role<S, S::arity, Role::output>(),
-                            [members](const Operator& o, const AttributeReader& reader) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<detail::StatefulKernel<F, Rule, T...>>(o, reader, members);
+    op.overloads.push_back({detail::input_dtypes<S, S::arity>(),
+                            detail::output_dtypes<S, S::arity>(),
+                            [members](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
+                              return std::make_unique<detail::StatefulKernel<F, Rule, T...>>(o, node, members);
                             }});
     op.shape_rule = Rule::rule;
     if constexpr (Rule::rule != ShapeRule::computed) {
@@ -360,6 +385,8 @@ class Module {
           Rule::infer(in, std::tuple<T...>{T(detail::attribute_param<T>::from(reader.read(op.attributes[I])))...}, out);
         }(std::index_sequence_for<T...>{});
       };
+    } else {
+      infer_inouts<S, S::arity>(op);
     }
   }
 

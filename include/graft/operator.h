@@ -1,9 +1,7 @@
 // The schema of an operator and its kernels: one value, read by ORT's callbacks, graft_describe and the tests.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -14,40 +12,18 @@
 #include "graft/attribute.h"
 #include "graft/definition.h"
 #include "graft/dtype.h"
+#include "graft/pool.h"
 #include "graft/shape.h"
 #include "graft/tensor.h"
 
 namespace graft {
 
-/// Calls tasks on ORT's threads, or on those of a caller of graft_describe.
-struct Pool {
+/// Gives memory: outputs, and scratch for the time of a call. ORT's, or that of a caller of graft_describe.
+struct Allocator {
   void* state = nullptr;
-  void (*parallel_for)(void* state, void (*task)(void*, size_t), size_t count, void* argument) = nullptr;
-
-  /// Calls task(i) for every i below count and returns when all are done. Throws an Error when ORT could not run it.
-  /// A task that throws does not stop the others; the first exception is thrown again here.
-  template <class Task>
-  void run(size_t count, Task task) const {
-    if (count == 1 || parallel_for == nullptr) {
-      for (size_t i = 0; i < count; ++i) task(i);
-      return;
-    }
-    struct Shared {
-      Task& task;
-      std::exception_ptr error{};
-      std::atomic_flag failed{};
-    } shared{task};
-    const auto call = [](void* argument, size_t i) {
-      Shared& s = *static_cast<Shared*>(argument);
-      try {
-        s.task(i);
-      } catch (...) {
-        if (!s.failed.test_and_set()) s.error = std::current_exception();
-      }
-    };
-    parallel_for(state, call, count, &shared);
-    if (shared.error) std::rethrow_exception(shared.error);
-  }
+  void* (*output)(void* state, size_t index, DType dtype, std::span<const int64_t> shape) = nullptr;
+  void* (*scratch)(void* state, size_t bytes) = nullptr;
+  void (*release)(void* state, void* memory) = nullptr;
 };
 
 /// Is one call of a kernel: tensors, and the services of whoever calls.
@@ -56,16 +32,28 @@ struct Invocation {
   std::span<Tensor> outputs;
   Allocator allocator;
   Pool pool;
+  std::string_view node_name = {};
+  uint64_t left_out = 0;  ///< Bit i says that nobody wants output i, which is optional.
+
+  bool wants(size_t output) const { return output < outputs.size() && (output >= 64 || !((left_out >> output) & 1)); }
 
   /// Allocates an output and returns it.
   Tensor& allocate(size_t index, DType dtype, std::span<const int64_t> shape) {
     Tensor& output = outputs[index];
     output.shape.assign(shape);
     output.size = element_count(shape);
-    output.data = allocator.allocate(allocator.state, index, dtype, shape);
+    output.data = allocator.output(allocator.state, index, dtype, shape);
     output.dtype = dtype;
     return output;
   }
+};
+
+/// Is what is known of a node when its kernel is made: attributes, name, and inputs that are constants.
+class NodeInfo : public AttributeReader {
+ public:
+  virtual std::string_view name() const { return {}; }
+  /// Gives an input that is the same in every run; null when it is not.
+  virtual const Tensor* constant(size_t input) const = 0;
 };
 
 /// Is an operator with its attributes bound, ready to compute. `run` may be called by several threads at once.
@@ -81,6 +69,7 @@ enum class Arity : uint8_t { required, optional, variadic };
 struct Argument {
   std::string name;
   Arity arity = Arity::required;
+  bool constant = false;  ///< An input that must be an initializer.
 };
 
 struct Operator;
@@ -89,7 +78,7 @@ struct Operator;
 struct Overload {
   std::vector<DType> inputs;
   std::vector<DType> outputs;
-  std::function<std::unique_ptr<Kernel>(const Operator&, const AttributeReader&)> create;
+  std::function<std::unique_ptr<Kernel>(const Operator&, const NodeInfo&)> create;
 };
 
 enum class ShapeRule : uint8_t { computed, same, broadcast, function };
@@ -106,6 +95,8 @@ struct Operator {
   ShapeRule shape_rule = ShapeRule::computed;
   /// Infers the outputs' shapes from the inputs'; empty when they are known only after computing.
   std::function<void(const AttributeReader&, std::span<const Shape>, std::span<Shape>)> infer;
+  /// Lists which output may take the memory of which input, as ORT asks for it; null when none may.
+  size_t (*may_inplace)(int** inputs, int** outputs) = nullptr;
   std::vector<Definition> definitions;
   std::vector<Overload> overloads;
 

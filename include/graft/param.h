@@ -1,18 +1,119 @@
 // What a tensor function may take: one specialisation of param<P> for each kind of parameter.
 //
 //   void weighted_sum(In<float> first, std::optional<In<float>> bias, Variadic<float> rest, Out<float> y, float scale);
+//   void normalize(InOut<float> x, float epsilon, Scratch<double> sums, Pool pool, Node node);
 //
-// A new kind of parameter is one more specialisation; the dispatcher knows none by name.
+// A new kind of parameter is one more specialisation; the dispatcher knows none by name. Attributes are not listed here:
+// they are the last parameters, each named by "name"_attr.
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "graft/operator.h"
 #include "graft/tensor.h"
 
 namespace graft {
+
+enum class Role : uint8_t { none, input, output, inout, service };
+
+/// Says which input and which output of the operator a parameter is.
+struct Place {
+  size_t input;
+  size_t output;
+};
+
+/// Says what a parameter of type P is to an operator. `tensor` tells a tensor function from an elementwise one.
+template <class P>
+struct param {
+  static constexpr Role role = Role::none;
+  static constexpr bool tensor = false;
+};
+
+namespace detail {
+template <Role R, Arity A, class T>
+struct tensor_param {
+  static constexpr Role role = R;
+  static constexpr bool tensor = true;
+  static constexpr Arity arity = A;
+  static constexpr DType dtype = dtype_of<T>;
+};
+/// Is a parameter that is neither an input nor an output.
+struct service_param {
+  static constexpr Role role = Role::service;
+  static constexpr bool tensor = true;
+};
+template <class T>
+Out<T> make_out(Invocation& call, size_t index) {
+  return Out<T>(call.outputs[index], index, &call,
+                [](void* c, size_t i, DType dtype, std::span<const int64_t> shape) {
+                  static_cast<Invocation*>(c)->allocate(i, dtype, shape);
+                });
+}
+}  // namespace detail
+
+// ---- In, Out, and the same when they may be left out -----------------------------------------------------------------
+
+template <class T>
+struct param<In<T>> : detail::tensor_param<Role::input, Arity::required, T> {
+  static In<T> bind(Invocation& call, Place place) { return In<T>(call.inputs[place.input]); }
+};
+
+template <class T>
+struct param<std::optional<In<T>>> : detail::tensor_param<Role::input, Arity::optional, T> {
+  static std::optional<In<T>> bind(Invocation& call, Place place) {
+    if (place.input >= call.inputs.size() || !call.inputs[place.input].present()) return std::nullopt;
+    return In<T>(call.inputs[place.input]);
+  }
+};
+
+template <class T>
+struct param<Out<T>> : detail::tensor_param<Role::output, Arity::required, T> {
+  static Out<T> bind(Invocation& call, Place place) { return detail::make_out<T>(call, place.output); }
+};
+
+template <class T>
+struct param<std::optional<Out<T>>> : detail::tensor_param<Role::output, Arity::optional, T> {
+  static std::optional<Out<T>> bind(Invocation& call, Place place) {
+    if (!call.wants(place.output)) return std::nullopt;
+    return detail::make_out<T>(call, place.output);
+  }
+};
+
+// ---- scalars and spans -----------------------------------------------------------------------------------------------
+
+/// Before the attributes, a plain number is an input tensor of one element.
+template <Element T>
+struct param<T> : detail::tensor_param<Role::input, Arity::required, T> {
+  static constexpr bool tensor = false;
+  static T bind(Invocation& call, Place place) {
+    const Tensor& input = call.inputs[place.input];
+    if (input.size != 1) fail("input ", place.input, ": expected one number, got shape ", std::span<const int64_t>(input.shape));
+    return *static_cast<const T*>(input.data);
+  }
+};
+
+/// A span is an input tensor whose shape does not matter: its elements in row-major order.
+template <Element T>
+struct param<std::span<const T>> : detail::tensor_param<Role::input, Arity::required, T> {
+  static std::span<const T> bind(Invocation& call, Place place) { return In<T>(call.inputs[place.input]).span(); }
+};
+template <Element T>
+struct param<std::span<T>> : detail::tensor_param<Role::output, Arity::required, T> {
+  static std::span<T> bind(Invocation& call, Place place) {
+    if (!call.outputs[place.output].present()) {
+      fail("output ", place.output, " is a std::span, so the operator needs a shape rule: add shape<same> or another");
+    }
+    return detail::make_out<T>(call, place.output).span();
+  }
+};
+
+// ---- any number of tensors -------------------------------------------------------------------------------------------
 
 /// Is the tail of the inputs: any number of tensors of one type, at least one.
 template <Element T>
@@ -39,47 +140,152 @@ class Variadic {
   std::span<Tensor> tensors_;
 };
 
-enum class Role : uint8_t { none, input, output };
+template <class T>
+struct param<Variadic<T>> : detail::tensor_param<Role::input, Arity::variadic, T> {
+  static Variadic<T> bind(Invocation& call, Place place) { return Variadic<T>(call.inputs.subspan(place.input)); }
+};
 
-/// Says what a parameter of type P is to an operator. Attributes are not listed here: they are the last parameters.
-template <class P>
-struct param {
-  static constexpr Role role = Role::none;
+/// Is the tail of the outputs: as many tensors of one type as the node has, at least one.
+template <Element T>
+class VariadicOut {
+ public:
+  VariadicOut(Invocation& call, size_t first) : call_(&call), first_(first) {}
+  size_t size() const { return call_->outputs.size() - first_; }
+  Out<T> operator[](size_t i) const { return detail::make_out<T>(*call_, first_ + i); }
+
+ private:
+  Invocation* call_;
+  size_t first_;
 };
 
 template <class T>
-struct param<In<T>> {
-  static constexpr Role role = Role::input;
-  static constexpr Arity arity = Arity::required;
-  static constexpr DType dtype = dtype_of<T>;
-  static In<T> bind(Invocation& call, size_t index) { return In<T>(call.inputs[index]); }
+struct param<VariadicOut<T>> : detail::tensor_param<Role::output, Arity::variadic, T> {
+  static VariadicOut<T> bind(Invocation& call, Place place) { return VariadicOut<T>(call, place.output); }
+};
+
+// ---- constants, in place ---------------------------------------------------------------------------------------------
+
+/// Is an input that must be the same in every run (an initializer): an operator with state sees it once, in
+/// prepare(Const<In<T>>), for weights that are arranged ahead. A node whose input is not constant does not load.
+template <class T>
+class Const;
+template <class T>
+class Const<In<T>> : public In<T> {
+ public:
+  using In<T>::In;
 };
 
 template <class T>
-struct param<std::optional<In<T>>> {
-  static constexpr Role role = Role::input;
-  static constexpr Arity arity = Arity::optional;
-  static constexpr DType dtype = dtype_of<T>;
-  static std::optional<In<T>> bind(Invocation& call, size_t index) {
-    if (index >= call.inputs.size() || !call.inputs[index].present()) return std::nullopt;
-    return In<T>(call.inputs[index]);
+struct param<Const<In<T>>> : detail::tensor_param<Role::input, Arity::required, T> {
+  static constexpr bool constant = true;
+  static Const<In<T>> bind(Invocation& call, Place place) { return Const<In<T>>(call.inputs[place.input]); }
+};
+
+/// Is an input and an output of one shape in one tensor: it holds the input's elements when the function is called and
+/// the output's when it returns. Where ORT gives the output the input's memory nothing is copied.
+template <Element T>
+class InOut : public detail::TensorView<T> {
+ public:
+  explicit InOut(Tensor& output) : detail::TensorView<T>(output) {}
+};
+
+template <class T>
+struct param<InOut<T>> : detail::tensor_param<Role::inout, Arity::required, T> {
+  static InOut<T> bind(Invocation& call, Place place) {
+    const Tensor& input = call.inputs[place.input];
+    Tensor& output = call.outputs[place.output];
+    if (!output.present()) call.allocate(place.output, dtype_of<T>, input.shape);
+    if (output.size != input.size) {
+      fail("output ", place.output, " has the shape ", std::span<const int64_t>(output.shape), ", its input ",
+           std::span<const int64_t>(input.shape), ": an InOut keeps its shape");
+    }
+    if (output.data != input.data && input.size > 0) {
+      if constexpr (std::is_trivially_copyable_v<T>) std::memcpy(output.data, input.data, size_t(input.size) * sizeof(T));
+      else std::copy_n(static_cast<const T*>(input.data), input.size, static_cast<T*>(output.data));
+    }
+    return InOut<T>(output);
   }
 };
 
-template <class T>
-struct param<Variadic<T>> {
-  static constexpr Role role = Role::input;
-  static constexpr Arity arity = Arity::variadic;
-  static constexpr DType dtype = dtype_of<T>;
-  static Variadic<T> bind(Invocation& call, size_t index) { return Variadic<T>(call.inputs.subspan(index)); }
+// ---- services --------------------------------------------------------------------------------------------------------
+
+template <>
+struct param<Pool> : detail::service_param {
+  static Pool bind(Invocation& call, Place) { return call.pool; }
 };
 
-template <class T>
-struct param<Out<T>> {
-  static constexpr Role role = Role::output;
-  static constexpr Arity arity = Arity::required;
-  static constexpr DType dtype = dtype_of<T>;
-  static Out<T> bind(Invocation& call, size_t index) { return Out<T>(call.outputs[index], index, call.allocator); }
+/// Is the node that a kernel belongs to.
+struct Node {
+  std::string_view name;  ///< Its name in the model; may be empty.
+};
+template <>
+struct param<Node> : detail::service_param {
+  static Node bind(Invocation& call, Place) { return {call.node_name}; }
+};
+
+/// Is the type of a Scratch whose size is known only inside the function.
+struct AnySize {};
+
+/// Is memory for the time of one call, from ORT's allocator and not initialised. Scratch<T> gives it by allocate(n);
+/// Scratch<T, size> comes with size(shapes...) elements, where `int64_t size(const Shape& x, ...)` takes the shapes of as
+/// many inputs as it likes.
+template <class T, auto Size = AnySize{}>
+class Scratch {
+  static_assert(std::is_trivially_copyable_v<T>, "Scratch holds plain numbers: memory is not constructed");
+
+ public:
+  explicit Scratch(const Allocator& allocator) : allocator_(allocator) {}
+  Scratch(Scratch&& other) noexcept
+      : allocator_(other.allocator_), blocks_(std::exchange(other.blocks_, {})), first_(std::exchange(other.first_, nullptr)),
+        size_(other.size_) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    if (first_) allocator_.release(allocator_.state, first_);
+    for (void* block : blocks_) allocator_.release(allocator_.state, block);
+  }
+
+  /// Allocates room for n elements; it may be called several times.
+  std::span<T> allocate(int64_t n) {
+    if (n < 0) fail("a scratch buffer cannot have ", n, " elements");
+    if (n == 0) return {};
+    void* memory = allocator_.scratch(allocator_.state, size_t(n) * sizeof(T));
+    if (first_ == nullptr) first_ = memory, size_ = n;
+    else blocks_.push_back(memory);
+    return {static_cast<T*>(memory), size_t(n)};
+  }
+  T* data() const { return static_cast<T*>(first_); }
+  int64_t size() const { return size_; }
+  T& operator[](int64_t i) const { return data()[i]; }
+  std::span<T> span() const { return {data(), size_t(size_)}; }
+
+ private:
+  Allocator allocator_;
+  std::vector<void*> blocks_;  // beyond the first
+  void* first_ = nullptr;
+  int64_t size_ = 0;
+};
+
+namespace detail {
+template <class... S>
+constexpr size_t count_params(int64_t (*)(S...)) {
+  return sizeof...(S);
+}
+}  // namespace detail
+
+template <class T, auto Size>
+struct param<Scratch<T, Size>> : detail::service_param {
+  static Scratch<T, Size> bind(Invocation& call, Place) {
+    Scratch<T, Size> scratch(call.allocator);
+    if constexpr (!std::is_same_v<std::remove_const_t<decltype(Size)>, AnySize>) {
+      constexpr size_t count = detail::count_params(Size);
+      if (call.inputs.size() < count) fail("the size of a scratch buffer needs ", count, " inputs, got ", call.inputs.size());
+      scratch.allocate([&]<size_t... I>(std::index_sequence<I...>) {
+        return Size(Shape(std::span<const int64_t>(call.inputs[I].shape))...);
+      }(std::make_index_sequence<count>{}));
+    }
+    return scratch;
+  }
 };
 
 }  // namespace graft

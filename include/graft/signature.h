@@ -26,7 +26,7 @@ struct Signature {
   using Result = R;
   using Params = std::tuple<std::remove_cvref_t<P>...>;
   static constexpr size_t arity = sizeof...(P);
-  static constexpr bool has_tensors = ((param<std::remove_cvref_t<P>>::role != Role::none) || ...);
+  static constexpr bool has_tensors = (param<std::remove_cvref_t<P>>::tensor || ...);
 };
 
 template <class F>
@@ -39,17 +39,31 @@ template <class F, class R, class... P>
 struct signature_of<R (F::*)(P...) const> : Signature<R, P...> {};
 template <class F, class R, class... P>
 struct signature_of<R (F::*)(P...) const noexcept> : Signature<R, P...> {};
+template <class F, class R, class... P>
+struct signature_of<R (F::*)(P...)> : Signature<R, P...> {};
 
 template <class S, size_t I>
 using parameter = std::tuple_element_t<I, typename S::Params>;
 
-/// Counts the parameters below I that have this role: the index of parameter I among its kind.
-template <class S, Role R, size_t... I>
-constexpr size_t count_roles(std::index_sequence<I...>) {
-  return (size_t(0) + ... + size_t(param<parameter<S, I>>::role == R));
+constexpr bool is_input(Role role) { return role == Role::input || role == Role::inout; }
+constexpr bool is_output(Role role) { return role == Role::output || role == Role::inout; }
+
+/// Finds where parameter I stands: how many inputs and outputs come before it.
+template <class S, size_t I>
+constexpr Place place_of() {
+  return []<size_t... J>(std::index_sequence<J...>) {
+    return Place{(size_t(0) + ... + size_t(is_input(param<parameter<S, J>>::role))),
+                 (size_t(0) + ... + size_t(is_output(param<parameter<S, J>>::role)))};
+  }(std::make_index_sequence<I>{});
 }
-template <class S, Role R, size_t Below>
-inline constexpr size_t role_index = count_roles<S, R>(std::make_index_sequence<Below>{});
+
+/// Calls visit(param<P>{}, place) for each of the first Tensors parameters.
+template <class S, size_t Tensors, class Visit>
+constexpr void for_each_parameter(Visit visit) {
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (visit(param<parameter<S, I>>{}, place_of<S, I>()), ...);
+  }(std::make_index_sequence<Tensors>{});
+}
 
 /// Gives the attributes of a function whose first Tensors parameters are tensors.
 template <class S, size_t Tensors, class I = std::make_index_sequence<S::arity - Tensors>>
@@ -136,13 +150,17 @@ constexpr auto rule_for() {
 /// Allocates the outputs by the rule, before the function is called.
 template <class Rule, class Attributes>
 void allocate_outputs(Invocation& call, const Attributes& attributes, std::span<const DType> dtypes) {
+  const auto dtype = [&](size_t i) { return dtypes[std::min(i, dtypes.size() - 1)]; };
   if constexpr (std::is_same_v<Rule, SameRule>) {
-    for (size_t i = 0; i < call.outputs.size(); ++i) call.allocate(i, dtypes[i], call.inputs[0].shape);
+    for (size_t i = 0; i < call.outputs.size(); ++i) {
+      if (call.wants(i)) call.allocate(i, dtype(i), call.inputs[0].shape);
+    }
   } else if constexpr (Rule::rule != ShapeRule::computed) {
     std::vector<Shape> inputs, outputs(call.outputs.size());
     for (const Tensor& input : call.inputs) inputs.emplace_back(std::span<const int64_t>(input.shape));
     Rule::infer(inputs, attributes, outputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!call.wants(i)) continue;
       Dims dims;
       dims.resize(outputs[i].rank());
       for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -150,7 +168,7 @@ void allocate_outputs(Invocation& call, const Attributes& attributes, std::span<
         if (!dim.known()) fail("the shape function leaves dimension ", axis, " of output ", i, " unknown");
         dims[axis] = dim.size();
       }
-      call.allocate(i, dtypes[i], dims);
+      call.allocate(i, dtype(i), dims);
     }
   }
 }
@@ -161,30 +179,65 @@ void allocate_outputs(Invocation& call, const Attributes& attributes, std::span<
 template <class S, size_t Tensors, class Callable, class Attributes>
 void call_with_tensors(Callable&& callable, Invocation& call, const Attributes& attributes) {
   [&]<size_t... I, size_t... A>(std::index_sequence<I...>, std::index_sequence<A...>) {
-    callable(param<parameter<S, I>>::bind(call, role_index<S, param<parameter<S, I>>::role, I>)...,
-             std::get<A>(attributes)...);
+    callable(param<parameter<S, I>>::bind(call, place_of<S, I>())..., std::get<A>(attributes)...);
   }(std::make_index_sequence<Tensors>{}, std::make_index_sequence<std::tuple_size_v<Attributes>>{});
 }
 
-/// Lists the element types of a function's inputs or outputs.
-template <class S, size_t Tensors, Role R>
-std::vector<DType> dtypes_of_role() {
+/// Lists the element types of a function's inputs (or outputs).
+template <class S, size_t Tensors>
+std::vector<DType> input_dtypes() {
   std::vector<DType> types;
-  [&]<size_t... I>(std::index_sequence<I...>) {
-    const auto add = [&](auto p) {
-      using P = typename decltype(p)::type;
-      if constexpr (param<P>::role == R) types.push_back(param<P>::dtype);
-    };
-    (add(std::type_identity<parameter<S, I>>{}), ...);
-  }(std::make_index_sequence<Tensors>{});
+  for_each_parameter<S, Tensors>([&](auto p, Place) {
+    if constexpr (is_input(decltype(p)::role)) types.push_back(p.dtype);
+  });
   return types;
+}
+template <class S, size_t Tensors>
+std::vector<DType> output_dtypes() {
+  std::vector<DType> types;
+  for_each_parameter<S, Tensors>([&](auto p, Place) {
+    if constexpr (is_output(decltype(p)::role)) types.push_back(p.dtype);
+  });
+  return types;
+}
+
+/// Lists the pairs of input and output that share one tensor, as ORT asks for them.
+template <class S, size_t Tensors>
+size_t inout_pairs(int** inputs, int** outputs) {
+  constexpr size_t room = Tensors ? Tensors : 1;
+  *inputs = new int[room];
+  *outputs = new int[room];
+  size_t count = 0;
+  for_each_parameter<S, Tensors>([&](auto p, Place place) {
+    if constexpr (decltype(p)::role == Role::inout) {
+      (*inputs)[count] = int(place.input);
+      (*outputs)[count++] = int(place.output);
+    }
+  });
+  return count;
+}
+template <class S, size_t Tensors>
+constexpr bool has_inout() {
+  bool found = false;
+  for_each_parameter<S, Tensors>([&](auto p, Place) { found = found || decltype(p)::role == Role::inout; });
+  return found;
+}
+
+/// Throws an Error when an input that must be a constant is not.
+inline void check_constants(const Operator& op, const NodeInfo& node) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i].constant && node.constant(i) == nullptr) {
+      fail("the input ", op.inputs[i].name, " must be a constant (an initializer that is no graph input), got a value that is computed or given");
+    }
+  }
 }
 
 inline void check_allocated(const Operator& op, const Invocation& call) {
   for (size_t i = 0; i < call.outputs.size(); ++i) {
-    if (!call.outputs[i].present()) {
-      fail("output ", op.outputs[i].name, " was never allocated: give the operator a shape rule, or call ",
-           op.outputs[i].name, ".allocate({...}) in the function");
+    if (call.wants(i) && !call.outputs[i].present()) {
+      const std::string& name = op.outputs[std::min(i, op.outputs.size() - 1)].name;
+      fail("output ", name, " was never allocated: give the operator a shape rule, or call ", name,
+           ".allocate({...}) in the function");
     }
   }
 }
@@ -196,8 +249,10 @@ class FunctionKernel final : public Kernel {
   using Attributes = attributes_of<S, Tensors>;
 
  public:
-  FunctionKernel(const Operator& op, const AttributeReader& reader)
-      : op_(op), attributes_(Attributes::read(op, reader)), outputs_(dtypes_of_role<S, Tensors, Role::output>()) {}
+  FunctionKernel(const Operator& op, const NodeInfo& node)
+      : op_(op), attributes_(Attributes::read(op, node)), outputs_(output_dtypes<S, Tensors>()) {
+    check_constants(op, node);
+  }
 
   void run(Invocation& call) const override {
     allocate_outputs<Rule>(call, attributes_, outputs_);
@@ -217,13 +272,14 @@ class StatefulKernel final : public Kernel {
   using S = signature_of<decltype(&F::operator())>;
 
  public:
-  StatefulKernel(const Operator& op, const AttributeReader& reader, const std::tuple<MemberAttribute<F, T>...>& members)
-      : op_(op), outputs_(dtypes_of_role<S, S::arity, Role::output>()) {
+  StatefulKernel(const Operator& op, const NodeInfo& node, const std::tuple<MemberAttribute<F, T>...>& members)
+      : op_(op), outputs_(output_dtypes<S, S::arity>()) {
     [&]<size_t... I>(std::index_sequence<I...>) {
-      ((functor_.*std::get<I>(members).member = T(attribute_param<T>::from(reader.read(op.attributes[I])))), ...);
+      ((functor_.*std::get<I>(members).member = T(attribute_param<T>::from(node.read(op.attributes[I])))), ...);
       attributes_ = {functor_.*std::get<I>(members).member...};
     }(std::index_sequence_for<T...>{});
-    if constexpr (requires { functor_.prepare(); }) functor_.prepare();
+    check_constants(op, node);
+    prepare(node);
   }
 
   void run(Invocation& call) const override {
@@ -233,6 +289,23 @@ class StatefulKernel final : public Kernel {
   }
 
  private:
+  /// Calls prepare() when the functor has one, with as many constant inputs as it takes.
+  void prepare(const NodeInfo& node) {
+    if constexpr (requires { functor_.prepare(); }) {
+      functor_.prepare();
+    } else if constexpr (requires { &F::prepare; }) {
+      using P = signature_of<decltype(&F::prepare)>;
+      std::vector<size_t> constants;
+      for (size_t i = 0; i < op_.inputs.size(); ++i) {
+        if (op_.inputs[i].constant) constants.push_back(i);
+      }
+      if (constants.size() < P::arity) fail("prepare takes ", P::arity, " constants, the operator has ", constants.size());
+      [&]<size_t... I>(std::index_sequence<I...>) {
+        functor_.prepare(parameter<P, I>(*node.constant(constants[I]))...);
+      }(std::make_index_sequence<P::arity>{});
+    }
+  }
+
   const Operator& op_;
   F functor_{};
   std::tuple<T...> attributes_;

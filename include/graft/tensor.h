@@ -105,18 +105,14 @@ class In : public detail::TensorView<const T> {
   explicit In(const Tensor& tensor) : detail::TensorView<const T>(const_cast<Tensor&>(tensor)) {}
 };
 
-/// Gives memory to outputs; ORT's or a caller's of graft_describe.
-struct Allocator {
-  void* state;
-  void* (*allocate)(void* state, size_t output, DType dtype, std::span<const int64_t> shape);
-};
-
 /// Is an output tensor. With a shape rule it is allocated before the call; without one the function calls allocate once.
 template <Element T>
 class Out : public detail::TensorView<T> {
  public:
-  Out(Tensor& tensor, size_t index, const Allocator& allocator)
-      : detail::TensorView<T>(tensor), index_(index), allocator_(&allocator) {}
+  /// Allocates output `index` of a call; the SDK makes it.
+  using Allocate = void (*)(void* call, size_t index, DType dtype, std::span<const int64_t> shape);
+  Out(Tensor& tensor, size_t index, void* call, Allocate allocate)
+      : detail::TensorView<T>(tensor), index_(index), call_(call), allocate_(allocate) {}
 
   /// Allocates the output with this shape and returns its elements. Throws an Error when it has been allocated already
   /// or a dimension is negative.
@@ -125,10 +121,7 @@ class Out : public detail::TensorView<T> {
     for (int64_t dim : shape) {
       if (dim < 0) fail("output ", index_, " cannot have the shape ", shape);
     }
-    this->tensor_->shape.assign(shape);
-    this->tensor_->size = element_count(shape);
-    this->tensor_->data = allocator_->allocate(allocator_->state, index_, dtype_of<T>, shape);
-    this->tensor_->dtype = dtype_of<T>;
+    allocate_(call_, index_, dtype_of<T>, shape);
     return this->span();
   }
   std::span<T> allocate(std::initializer_list<int64_t> shape) const {
@@ -137,7 +130,8 @@ class Out : public detail::TensorView<T> {
 
  private:
   size_t index_;
-  const Allocator* allocator_;
+  void* call_;
+  Allocate allocate_;
 };
 
 }  // namespace graft

@@ -1,0 +1,145 @@
+// ORT's C API, asked for in the version that the runtime has.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graft/error.h"
+#include "graft/operator.h"
+
+namespace graft::detail {
+
+inline constexpr uint32_t kOldestApi = 15;
+inline constexpr uint32_t kApiWithInference = 17;
+inline constexpr uint32_t kApiWithThreads = 17;
+inline constexpr uint32_t kApiWithInPlace = 18;
+inline constexpr uint32_t kApiWithShapeReference = 24;
+/// Is the first runtime that does not crash when it infers the shape of a node with an optional input left out.
+inline constexpr uint32_t kRuntimeWithOptionalInference = 24;
+
+/// Gives the minor version of a runtime, as in 1.<minor>.<patch>; 0 when the text is something else.
+inline uint32_t minor_version(std::string_view version) {
+  uint32_t minor = 0;
+  const size_t dot = version.find('.');
+  if (dot != std::string_view::npos) std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
+  return minor;
+}
+
+/// Is GetTensorElementTypeAndShapeDataReference of API 24: a tensor's shape without the object that ORT otherwise makes
+/// and frees for each question, which is a third of a small node's time.
+using ShapeReference = OrtStatus*(ORT_API_CALL*)(const OrtValue*, ONNXTensorElementDataType*, const int64_t**, size_t*);
+
+/// Finds that entry in runtimes that have it, whatever the age of the headers: ORT only ever appends to its table, so the
+/// place of an entry never changes.
+inline ShapeReference find_shape_reference(const OrtApiBase* base, uint32_t runtime) {
+  constexpr size_t place = 414;
+#if ORT_API_VERSION >= 24
+  static_assert(offsetof(OrtApi, GetTensorElementTypeAndShapeDataReference) == place * sizeof(void*));
+#endif
+  if (runtime < kApiWithShapeReference) return nullptr;
+  const OrtApi* api = base->GetApi(kApiWithShapeReference);
+  if (api == nullptr) return nullptr;
+  ShapeReference found;
+  std::memcpy(&found, reinterpret_cast<const char*>(api) + place * sizeof(void*), sizeof found);
+  return found;
+}
+
+struct Registration;
+
+/// Is what ORT sees of an operator with one combination of element types.
+struct OrtOperator : OrtCustomOp {
+  const Operator* op;
+  const Overload* overload;
+  const Registration* registration;
+};
+
+/// Is this library inside one ORT runtime.
+struct Registration {
+  const OrtApiBase* base;
+  const OrtApi* api;
+  uint32_t runtime;  ///< minor version of the runtime
+  uint32_t version;  ///< of the API in use: the smaller of the runtime's and the headers'
+  ShapeReference shape_reference;  ///< null before API 24
+  OrtMemoryInfo* cpu = nullptr;
+  std::deque<OrtOperator> operators{};
+  std::vector<std::pair<std::string, OrtCustomOpDomain*>> domains{};
+
+  Registration(const OrtApiBase* b, const OrtApi* a, uint32_t r, uint32_t v)
+      : base(b), api(a), runtime(r), version(v), shape_reference(find_shape_reference(b, r)) {}
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration() {
+    for (auto& [name, domain] : domains) api->ReleaseCustomOpDomain(domain);
+    if (cpu) api->ReleaseMemoryInfo(cpu);
+  }
+};
+
+/// Throws an Error with ORT's text when a call of its API failed.
+inline void check(const OrtApi& api, OrtStatus* status) {
+  if (status == nullptr) [[likely]] return;
+  std::string text = api.GetErrorMessage(status);
+  api.ReleaseStatus(status);
+  throw Error(text);
+}
+/// Says whether a call of ORT's API worked, and drops its text.
+inline bool works(const OrtApi& api, OrtStatus* status) {
+  if (status == nullptr) return true;
+  api.ReleaseStatus(status);
+  return false;
+}
+
+/// Gives ORT's own element type; the numbers are those of ONNX.
+inline ONNXTensorElementDataType ort_type(DType dtype) { return ONNXTensorElementDataType(dtype); }
+
+/// Reads the shape of a tensor.
+inline void read_shape(const Registration& registration, const OrtValue* value, Dims& shape) {
+  const OrtApi& api = *registration.api;
+  size_t rank = 0;
+  if (registration.shape_reference) {
+    ONNXTensorElementDataType type;
+    const int64_t* dims = nullptr;
+    check(api, registration.shape_reference(value, &type, &dims, &rank));
+    shape.assign({dims, rank});
+    return;
+  }
+  OrtTensorTypeAndShapeInfo* raw = nullptr;
+  check(api, api.GetTensorTypeAndShape(value, &raw));
+  const std::unique_ptr<OrtTensorTypeAndShapeInfo, void (*)(OrtTensorTypeAndShapeInfo*)> info(
+      raw, api.ReleaseTensorTypeAndShapeInfo);
+  check(api, api.GetDimensionsCount(raw, &rank));
+  shape.resize(rank);
+  check(api, api.GetDimensions(raw, shape.data(), rank));
+}
+
+/// Copies the strings of a tensor; they may hold any byte, NUL too.
+inline std::vector<std::string> read_strings(const OrtApi& api, const OrtValue* value, size_t count) {
+  size_t bytes = 0;
+  check(api, api.GetStringTensorDataLength(value, &bytes));
+  std::string text(bytes, '\0');
+  std::vector<size_t> offsets(count);
+  check(api, api.GetStringTensorContent(value, text.data(), bytes, offsets.data(), count));
+  std::vector<std::string> strings(count);
+  for (size_t i = 0; i < count; ++i) {
+    strings[i] = text.substr(offsets[i], (i + 1 < count ? offsets[i + 1] : bytes) - offsets[i]);
+  }
+  return strings;
+}
+
+/// Reads a tensor that is not a string one: its elements stay where they are.
+inline void read_tensor(const Registration& registration, const OrtValue* value, DType dtype, Tensor& tensor) {
+  read_shape(registration, value, tensor.shape);
+  check(*registration.api, registration.api->GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.data));
+  tensor.size = element_count(tensor.shape);
+  tensor.dtype = dtype;
+}
+
+}  // namespace graft::detail

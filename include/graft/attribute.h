@@ -4,10 +4,13 @@
 //   "axis"_attr               a required one
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -60,11 +63,38 @@ class TensorAttribute {
 using AttributeValue =
     std::variant<std::monostate, float, int64_t, std::string, std::vector<float>, std::vector<int64_t>, TensorAttribute>;
 
+/// Says which values an attribute may have.
+struct AttributeLimits {
+  double low = -std::numeric_limits<double>::infinity();  ///< Of a number, or of each one of a list.
+  double high = std::numeric_limits<double>::infinity();
+  std::vector<std::string> allowed;  ///< Of a string; empty: any.
+
+  /// Throws an Error that says what is allowed when a value is not.
+  void check(const AttributeValue& value) const {
+    const auto number = [&](double v) {
+      if (v >= low && v <= high) return;
+      if (std::isinf(high)) fail("expected at least ", low, ", got ", v);
+      if (std::isinf(low)) fail("expected at most ", high, ", got ", v);
+      fail("expected ", low, " to ", high, ", got ", v);
+    };
+    if (const auto* f = std::get_if<float>(&value)) number(*f);
+    else if (const auto* i = std::get_if<int64_t>(&value)) number(double(*i));
+    else if (const auto* fs = std::get_if<std::vector<float>>(&value)) std::ranges::for_each(*fs, number);
+    else if (const auto* is = std::get_if<std::vector<int64_t>>(&value)) std::ranges::for_each(*is, number);
+    else if (const auto* s = std::get_if<std::string>(&value); s && !allowed.empty() && std::ranges::find(allowed, *s) == allowed.end()) {
+      std::string names;
+      for (const std::string& name : allowed) names += (names.empty() ? "\"" : ", \"") + name + "\"";
+      fail("expected one of ", names, ", got \"", *s, "\"");
+    }
+  }
+};
+
 /// Is the part of the schema that says what one attribute is.
 struct Attribute {
   std::string name;
   AttributeType type = AttributeType::none;
   AttributeValue default_value;  ///< monostate: the attribute is required
+  AttributeLimits limits;
 
   bool required() const { return std::holds_alternative<std::monostate>(default_value); }
 };
@@ -75,6 +105,17 @@ class AttributeReader {
   virtual ~AttributeReader() = default;
   /// Gives the value, or the default. Throws an Error when a required one is missing or the type is another.
   virtual AttributeValue read(const Attribute& attribute) const = 0;
+
+ protected:
+  /// Gives the value when the attribute's limits allow it; else throws an Error.
+  static AttributeValue checked(const Attribute& attribute, AttributeValue value) {
+    try {
+      attribute.limits.check(value);
+    } catch (const Error& error) {
+      fail("attribute ", attribute.name, ": ", error.what());
+    }
+    return value;
+  }
 };
 
 /// Is a tensor attribute with elements of type T, as a parameter of an operator.
@@ -191,14 +232,35 @@ template <class T>
 struct AttributeDefault {
   std::string_view name;
   T value;
+  AttributeLimits limits{};
+};
+
+/// Is an attribute whose values are limited, as `"name"_attr.at_least(1)` makes it; required until it gets a default.
+struct LimitedAttribute {
+  std::string_view name;
+  AttributeLimits limits;
+  template <class T>
+  AttributeDefault<std::decay_t<T>> operator=(T value) const {
+    return {name, value, limits};
+  }
 };
 
 /// Is a required attribute, as `"name"_attr` makes it.
 struct AttributeName {
   std::string_view name;
+
   template <class T>
   constexpr AttributeDefault<std::decay_t<T>> operator=(T value) const {
     return {name, value};
+  }
+  /// Limits a number, or each number of a list, to [low, high].
+  LimitedAttribute between(double low, double high) const { return {name, {low, high, {}}}; }
+  LimitedAttribute at_least(double low) const { return {name, {low, std::numeric_limits<double>::infinity(), {}}}; }
+  LimitedAttribute at_most(double high) const { return {name, {-std::numeric_limits<double>::infinity(), high, {}}}; }
+  /// Lists the strings that the attribute may be.
+  template <class... Name>
+  LimitedAttribute one_of(Name... names) const {
+    return {name, {.allowed = {std::string(names)...}}};
   }
 };
 

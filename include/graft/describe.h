@@ -121,6 +121,11 @@ inline void write_operator(JsonWriter& json, const Operator& op) {
     json.raw("{").key("name").string(a.name).raw(",").key("type").string(attribute_type_name(a.type)).raw(",");
     json.key("required").raw(a.required() ? "true" : "false");
     if (!a.required()) json.raw(",").key("default").value(a.default_value);
+    if (!std::isinf(a.limits.low)) json.raw(",").key("at_least").number(a.limits.low);
+    if (!std::isinf(a.limits.high)) json.raw(",").key("at_most").number(a.limits.high);
+    if (!a.limits.allowed.empty()) {
+      json.raw(",").key("one_of").list(a.limits.allowed, [&](const std::string& name) { json.string(name); });
+    }
     json.raw("}");
   });
   json.raw(",").key("shape").string(shape_rule_name(op.shape_rule)).raw(",");
@@ -154,6 +159,11 @@ class HostNode final : public NodeInfo {
       if (attribute.required()) fail("the attribute ", attribute.name, " (", attribute_type_name(attribute.type), ") is required");
       return attribute.default_value;
     }
+    return checked(attribute, convert(attribute, data, count));
+  }
+
+ private:
+  static AttributeValue convert(const Attribute& attribute, const void* data, size_t count) {
     switch (attribute.type) {
       case AttributeType::float32: return *static_cast<const float*>(data);
       case AttributeType::int64: return *static_cast<const int64_t*>(data);
@@ -167,7 +177,6 @@ class HostNode final : public NodeInfo {
     return attribute.default_value;
   }
 
- private:
   const graft_host& host_;
   std::span<const Tensor> inputs_;
 };

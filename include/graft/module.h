@@ -59,6 +59,8 @@ template <class Option>
 inline constexpr bool is_attribute = false;
 template <>
 inline constexpr bool is_attribute<AttributeName> = true;
+template <>
+inline constexpr bool is_attribute<LimitedAttribute> = true;
 template <class T>
 inline constexpr bool is_attribute<AttributeDefault<T>> = true;
 template <class F, class T>
@@ -411,8 +413,10 @@ class Module {
       Attribute& bound = op.attributes[attribute++];
       bound.name = option.name;
       try {
+        if constexpr (requires { option.limits; }) bound.limits = option.limits;
         if constexpr (requires { option.value; }) bound.default_value = detail::default_for(bound.type, option.value);
         if constexpr (requires { option.member; }) bound.default_value = default_of_member(bound.type, option);
+        bound.limits.check(bound.default_value);
       } catch (const Error& error) {
         fail(op.full_name(), ": attribute ", bound.name, ": ", error.what());
       }

@@ -59,7 +59,7 @@ class OrtNodeInfo final : public NodeInfo {
 
   AttributeValue read(const Attribute& attribute) const override {
     AttributeValue value = find(attribute.name.c_str(), attribute.type);
-    if (!std::holds_alternative<std::monostate>(value)) return value;
+    if (!std::holds_alternative<std::monostate>(value)) return checked(attribute, std::move(value));
     for (AttributeType other : {AttributeType::float32, AttributeType::int64, AttributeType::string, AttributeType::floats,
                                 AttributeType::ints, AttributeType::tensor}) {
       if (other != attribute.type && !std::holds_alternative<std::monostate>(find(attribute.name.c_str(), other))) {

@@ -289,8 +289,9 @@ void write_npy(const std::filesystem::path& file, const Tensor& tensor) {
 
 void write_npz(const std::filesystem::path& file, const std::map<std::string, Tensor>& tensors) {
   ZipMembers members;
-  for (const auto& [name, tensor] : tensors)
-    members.emplace_back(name + ".npy", naming(file, [&] { return npy_bytes(tensor); }));
+  for (const auto& entry : tensors) {
+    members.emplace_back(entry.first + ".npy", naming(file, [&] { return npy_bytes(entry.second); }));
+  }
   write_zip(file, members);
 }
 

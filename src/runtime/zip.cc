@@ -186,7 +186,8 @@ void write_zip(const std::filesystem::path& file, const ZipMembers& members) {
     append(directory, central_mark, 4);
     append(directory, 20, 2);
     directory += common;
-    append(directory, 0, 10);  // comment, disk, attributes
+    append(directory, 0, 8);  // length of the comment, disk, attributes
+    append(directory, 0, 2);
     append(directory, offset, 4);
     directory += name;
   }

@@ -49,7 +49,9 @@ SizeChoices::SizeChoices(const std::vector<ValueDescription>& inputs,
 }
 
 void SizeChoices::bind_given(const std::map<std::string, Shape>& given) {
-  for (const auto& [name, shape] : given) {
+  for (const auto& entry : given) {
+    const std::string& name = entry.first;
+    const Shape& shape = entry.second;
     const auto input = std::find_if(inputs_.begin(), inputs_.end(),
                                     [&](const Input& candidate) { return candidate.value.name == name; });
     if (input != inputs_.end()) {

@@ -1,7 +1,9 @@
 #include "graph/constant.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "graph/names.h"
@@ -146,11 +148,14 @@ ValueId Constants::behind_identity(ValueId value) const {
 
 const Constant* Constants::find(ValueId value) const {
   if (value == none) return nullptr;
-  const auto place = known_.find(value);
-  if (place != known_.end()) return place->second ? &*place->second : nullptr;
-  std::optional<Constant> constant = read(value);
-  const auto& kept = known_.emplace(value, std::move(constant)).first->second;
-  return kept ? &*kept : nullptr;
+  const auto at = static_cast<size_t>(value);
+  if (at >= state_.size()) state_.resize(static_cast<size_t>(index_.value_count()), 0);
+  if (state_[at] == 0) {
+    std::optional<Constant> constant = read(value);
+    state_[at] = constant ? 2 : 1;
+    if (constant) known_.emplace(value, std::move(*constant));
+  }
+  return state_[at] == 2 ? &known_.at(value) : nullptr;
 }
 
 std::optional<Constant> Constants::read(ValueId value) const {
@@ -159,7 +164,7 @@ std::optional<Constant> Constants::read(ValueId value) const {
     const Value& at = index_.value(value);
     std::optional<Constant> constant;
     if (at.initializer) {
-      constant = tensor_constant(*at.initializer);
+      constant = read_tensor(*at.initializer);
       constant->overridable = at.overridable;
     } else if (at.producer != none) {
       const onnx::NodeProto& proto = index_.proto(at.producer);
@@ -195,6 +200,27 @@ std::optional<Constant> Constants::read(ValueId value) const {
   return {};
 }
 
+/// Reads a tensor's constant; of external data one number at most, never weights.
+Constant Constants::read_tensor(const onnx::TensorProto& tensor) const {
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL || count_elements(tensor) != 1 || folder_.empty()) return tensor_constant(tensor);
+  const size_t size = runtime::element_size(static_cast<DataType>(tensor.data_type()));
+  std::filesystem::path location;
+  uint64_t offset = 0;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = std::filesystem::path(entry.value()).lexically_normal();
+    if (entry.key() == "offset") std::from_chars(entry.value().data(), entry.value().data() + entry.value().size(), offset);
+  }
+  if (size == 0 || location.empty() || location.is_absolute() || *location.begin() == "..") return tensor_constant(tensor);
+  std::ifstream file(folder_ / location, std::ios::binary);
+  std::string bytes(size, '\0');
+  if (!file.seekg(static_cast<std::streamoff>(offset)) || !file.read(bytes.data(), static_cast<std::streamsize>(size))) return tensor_constant(tensor);
+  onnx::TensorProto& copy = loaded_.emplace_back();
+  copy.set_data_type(tensor.data_type());
+  *copy.mutable_dims() = tensor.dims();
+  copy.set_raw_data(std::move(bytes));
+  return tensor_constant(copy);
+}
+
 std::optional<Constant> Constants::read_node(NodeId node) const {
   for (const auto& attribute : index_.proto(node).attribute()) {
     const std::string& name = attribute.name();
@@ -204,7 +230,7 @@ std::optional<Constant> Constants::read_node(NodeId node) const {
       constant.type = name == "value_float" ? DataType::float32 : name == "value_int" ? DataType::int64 : DataType::undefined;
       return constant;
     }
-    if (name == "value") return tensor_constant(attribute.t());
+    if (name == "value") return read_tensor(attribute.t());
     if (name == "value_float") return scalar_constant(DataType::float32, attribute.f());
     if (name == "value_int") return scalar_constant(DataType::int64, static_cast<double>(attribute.i()));
     Constant list;

@@ -4,6 +4,8 @@
 ///   Constants constants(index);
 ///   if (const Constant* six = constants.find(value); six && six->scalar()) fmt::print("{}\n", six->value);
 #include <cstdint>
+#include <deque>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -41,7 +43,8 @@ double round_to(DataType type, double value);
 
 class Constants {
  public:
-  explicit Constants(const Index& index) : index_(index) {}
+  /// `folder` is the model's: single numbers that lie in external data are read from there. Without it they are not known.
+  explicit Constants(const Index& index, std::filesystem::path folder = {}) : index_(index), folder_(std::move(folder)) {}
 
   /// Gives what is known of a value, null when it is computed in the run. The pointer stays good.
   const Constant* find(ValueId value) const;
@@ -61,9 +64,13 @@ class Constants {
  private:
   std::optional<Constant> read(ValueId value) const;
   std::optional<Constant> read_node(NodeId node) const;
+  Constant read_tensor(const onnx::TensorProto& tensor) const;
 
   const Index& index_;
-  mutable std::unordered_map<ValueId, std::optional<Constant>> known_;
+  std::filesystem::path folder_;
+  mutable std::deque<onnx::TensorProto> loaded_;
+  mutable std::unordered_map<ValueId, Constant> known_;
+  mutable std::vector<int8_t> state_;  ///< 0 not looked at, 1 no constant, 2 in known_
 };
 
 }  // namespace graft::graph

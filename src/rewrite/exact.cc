@@ -47,7 +47,13 @@ class Writer {
     const std::string_view op = normal_.op(node);
     const graph::Index& index = normal_.index();
     const auto operand = [&](int32_t slot) { return index.input(node, slot); };
-    if (op == "Mul") return pair("*", operand(0), operand(1), depth);
+    if (op == "Mul") {
+      for (const int32_t slot : {0, 1}) {
+        const graph::Constant* one = normal_.scalar(operand(slot));
+        if (one && one->attribute.empty() && one->value == 1) return write(operand(1 - slot), depth + 1);
+      }
+      return pair("*", operand(0), operand(1), depth);
+    }
     if (op == "Div") {
       const graph::Constant* divisor = normal_.scalar(operand(1));
       int exponent = 0;

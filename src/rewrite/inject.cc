@@ -47,7 +47,7 @@ class Search {
       : model_(model),
         options_(options),
         index_(model),
-        constants_(index_),
+        constants_(index_, options.folder),
         spellings_(index_),
         normal_(index_, constants_, spellings_),
         types_(index_, constants_),

@@ -4,6 +4,7 @@
 ///   Injection injection = inject(model.proto, {describe_library("libgraft_ops.so")}, {});
 ///   for (const Site& site : injection.sites) fmt::print("{} makes {}\n", site.op, site.output);
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct InjectOptions {
   std::vector<std::string> operators = {};  ///< names to look for, with or without domain; none: all of them
   bool exact = false;                       ///< decline what is the same within rounding only
   bool keep_ir = false;                     ///< do not raise the IR version, and embed no functions below 8
+  std::filesystem::path folder = {};        ///< of the model, where its external data is
 };
 
 /// Is a place that was replaced.

@@ -16,6 +16,9 @@ namespace {
 /// Bounds the search for one definition at one value; real matches take a few dozen steps.
 constexpr int most_steps = 4000;
 
+/// How much of a product is looked at before its factors are tried.
+constexpr size_t most_region = 16;
+
 /// How many things may stand in the way of a near miss.
 constexpr size_t most_misses = 4;
 
@@ -83,6 +86,7 @@ bool Matcher::miss_constant(ValueId found, double wanted) {
   if (!constant || !constant->attribute.empty())
     return miss(Reason::constant_unknown, fmt::format("`{}` is computed where the definition has {}", name, number(wanted)));
   if (constant->overridable) return miss(Reason::constant_overridable, fmt::format("`{}` is also an input", name));
+  if (!constant->readable) return miss(Reason::constant_unknown, fmt::format("`{}` cannot be read", name));
   if (constant->count == 1)
     return miss(Reason::constant_differs, fmt::format("`{}` is {} where the definition has {}", name, number(constant->value), number(wanted)));
   const auto elements = model_.constants().elements(found, 1 << 20);
@@ -150,9 +154,10 @@ std::string_view Matcher::head(const NormalForm& normal, ValueId value) const {
 }
 
 /// Tells by a glance whether two values can match.
-bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled) const {
+bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled, int8_t sign, int8_t exponent) const {
   const ValueId w = pattern_->normal().resolve(wanted);
   const Form form = wanted_scaled ? Form::clip : pattern_->form(w);
+  if (exponent < 0 && form != Form::operation) return false;
   if (form == Form::input) return !found_scaled;
   if (form == Form::constant) return tolerated_ > 0 || model_.constants().find(found) != nullptr;
   const ValueId f = model_.resolve(found);
@@ -160,14 +165,16 @@ bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool
   const Form other = model_.form(f);
   switch (form) {
     case Form::product: return !found_scaled && (other == Form::product || other == Form::clip);
-    case Form::sum: return other == Form::sum || (other == Form::product && !found_scaled);
+    case Form::sum: return other == Form::sum;
     case Form::clip: return other == Form::clip;
     case Form::operation: {
       const std::string_view w_head = head(pattern_->normal(), w), f_head = head(model_, f);
+      // Sigmoid may be written 1 / (1 + exp(-x)), of which a product shows the sum, to the power -1.
+      if (exponent < 0) return w_head == "Sigmoid" && other == Form::sum;
       if (w_head == f_head) return true;
-      if (w_head == "Sigmoid") return f_head == "Div" || f_head == "Reciprocal" || f_head == "Add" || f_head == "Neg" || f_head == "Mul";
-      if (w_head == "Softplus") return f_head == "Log" || f_head == "Neg" || f_head == "Mul";
-      return f_head == "Neg" || f_head == "Mul" || (w_head == "Sqrt" && f_head == "Pow");
+      if (sign < 0 && other == Form::product) return true;
+      if (w_head == "Sigmoid") return f_head == "Div" || f_head == "Reciprocal";
+      return (w_head == "Softplus" && f_head == "Log") || (w_head == "Sqrt" && f_head == "Pow");
     }
     default: return false;
   }
@@ -287,6 +294,33 @@ bool Matcher::solve(int id) {
   return done;
 }
 
+/// Looks through multiplications by 1 that change neither bits nor shape; some exporters write x * sigmoid(1 * x).
+ValueId Matcher::without_ones(ValueId value) {
+  for (int step = 0; step < 8; ++step) {
+    const NodeId node = model_.producer(value);
+    if (node == none || model_.index().node(node).owner != none || model_.index().node(node).scope != scope_) return value;
+    const std::string_view op = model_.op(node);
+    if (op != "Mul" && op != "Div") return value;
+    ValueId other = none, one = none;
+    for (int32_t slot = 0; slot < 2; ++slot) {
+      const ValueId operand = model_.index().input(node, slot);
+      const graph::Constant* constant = operand == none || (op == "Div" && slot == 0) ? nullptr : model_.scalar(operand);
+      if (constant && constant->attribute.empty() && constant->value == 1 && one == none) {
+        one = operand;
+      } else {
+        other = operand;
+      }
+    }
+    if (one == none || other == none) return value;
+    const graph::Constant* constant = model_.scalar(one);
+    if (constant->rank() > 0 && types_.of(other).rank() < constant->rank()) return value;
+    constants_.push_back(one);
+    nodes_.push_back(node);
+    value = other;
+  }
+  return value;
+}
+
 bool Matcher::solve_input(const Goal& goal, int input) {
   if (input < 0 || goal.found_scaled) return false;
   ValueId found = goal.found;
@@ -302,6 +336,7 @@ bool Matcher::solve_input(const Goal& goal, int input) {
     }
     found = expansion->factors[0].value;
   }
+  found = without_ones(found);
   const NodeId producer = model_.producer(found);
   if (producer != none && model_.index().node(producer).owner != none) return false;
   const ValueId key = model_.constants().behind_identity(found);
@@ -356,7 +391,30 @@ bool Matcher::solve_constant(const Goal& goal, ValueId wanted) {
   return solve(goal.next);
 }
 
+/// Tells whether the product that was found holds, near its top, something that each factor of the definition can be.
+/// Long products of other things are told apart by this at once.
+bool Matcher::has_factors(const Product& product, ValueId found) {
+  if (region_root_ != found) {
+    // Kept for the other definitions that are tried on the same value.
+    region_root_ = found;
+    region_.assign(1, {found, 1, false});
+    for (size_t at = 0; at < region_.size() && region_.size() < most_region; ++at) {
+      const auto expansion = model_.expand(region_[at]);
+      if (expansion) region_.insert(region_.end(), expansion->factors.begin(), expansion->factors.end());
+    }
+  }
+  for (const Factor& wanted : product.factors) {
+    if (!wanted.scaled && pattern_->form(wanted.value) == Form::input) continue;
+    const bool any = std::any_of(region_.begin() + 1, region_.end(), [&](const Factor& factor) {
+      return compatible(wanted.value, wanted.scaled, factor.value, factor.scaled, 1, static_cast<int8_t>(wanted.exponent * factor.exponent));
+    });
+    if (!any) return false;
+  }
+  return true;
+}
+
 bool Matcher::solve_product(const Goal& goal, const Product& product) {
+  if (!goal.found_scaled && !has_factors(product, goal.found)) return false;
   std::vector<Factor> frontier{{goal.found, 1, goal.found_scaled}};
   return cut(goal, product, frontier, 0, Real(), 0);
 }
@@ -393,8 +451,8 @@ bool Matcher::cut(const Goal& goal, const Product& product, std::vector<Factor>&
     bool any = spare > 0;
     for (const Factor& wanted : product.factors) {
       if (any) break;
-      const bool logistic = wanted.exponent == -factor.exponent && head(pattern_->normal(), wanted.value) == "Sigmoid";
-      any = (wanted.exponent == factor.exponent || logistic) && compatible(wanted.value, wanted.scaled, factor.value, factor.scaled);
+      const auto exponent = static_cast<int8_t>(wanted.exponent * factor.exponent);
+      any = compatible(wanted.value, wanted.scaled, factor.value, factor.scaled, 1, exponent);
     }
     return any && cut(goal, product, frontier, at + 1, coefficient, opened);
   };
@@ -472,9 +530,8 @@ bool Matcher::assign(const Goal& goal, const Product& product, const std::vector
   for (int candidate = first; candidate < static_cast<int>(frontier.size()); ++candidate) {
     if (std::find(partner.begin(), partner.end(), candidate) != partner.end()) continue;
     const Factor& found = frontier[static_cast<size_t>(candidate)];
-    const bool logistic = wanted.exponent == 1 && found.exponent == -1 && head(pattern_->normal(), wanted.value) == "Sigmoid";
-    if (wanted.exponent != found.exponent && !logistic) continue;
-    if (!compatible(wanted.value, wanted.scaled, found.value, found.scaled)) continue;
+    const auto exponent = static_cast<int8_t>(wanted.exponent * found.exponent);
+    if (!compatible(wanted.value, wanted.scaled, found.value, found.scaled, 1, exponent)) continue;
     partner.push_back(candidate);
     if (assign(goal, product, frontier, partner, at + 1)) return true;
     partner.pop_back();
@@ -506,7 +563,7 @@ bool Matcher::solve_sum(const Goal& goal, ValueId wanted) {
         next.wanted = want.bare;
         next.found = raw ? have.value : have.bare;
         next.sign = static_cast<int8_t>(want.bare_sign * (raw ? have.sign : have.bare_sign) * goal.sign);
-        possible = compatible(next.wanted, false, next.found, false) && (raw || use(have.nodes));
+        possible = compatible(next.wanted, false, next.found, false, next.sign) && (raw || use(have.nodes));
         if (possible && pattern_->normal().constants().find(next.wanted) && model_.scalar(next.found)) possible = use_constant(next.found, sum->node);
         goals.push_back(next);
       }

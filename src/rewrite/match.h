@@ -60,8 +60,10 @@ class Matcher {
   bool run(const Pattern& pattern, ValueId root, size_t tolerated);
   bool solve(int goal);
   bool solve_input(const Goal& goal, int input);
+  ValueId without_ones(ValueId value);
   bool solve_constant(const Goal& goal, ValueId wanted);
   bool solve_product(const Goal& goal, const Product& product);
+  bool has_factors(const Product& product, ValueId found);
   bool solve_sum(const Goal& goal, ValueId wanted);
   bool solve_clip(const Goal& goal, ValueId wanted);
   bool solve_scaled_clip(const Goal& goal, ValueId wanted);
@@ -72,7 +74,7 @@ class Matcher {
   bool settle_coefficient(const Goal& goal, const Product& product, const std::vector<Factor>& frontier, Real coefficient);
   bool assign(const Goal& goal, const Product& product, const std::vector<Factor>& frontier, std::vector<int>& partner, size_t at);
   bool push_and_solve(std::vector<Goal> goals, int next);
-  bool compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled) const;
+  bool compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled, int8_t sign = 1, int8_t exponent = 1) const;
   bool same_attributes(const Operation& wanted, const Operation& found);
   bool same_bound(const Bound& wanted, const Bound& found);
 
@@ -99,6 +101,8 @@ class Matcher {
   std::vector<NodeId> nodes_;
   std::vector<ValueId> constants_;
   std::vector<Miss> misses_;
+  ValueId region_root_ = none;
+  std::vector<Factor> region_;
   size_t tolerated_ = 0;
   int steps_ = 0;
   int structural_ = 0;

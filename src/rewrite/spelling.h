@@ -17,6 +17,7 @@ class Spellings {
 
   /// Gives the value that the spelled out nodes make.
   graph::ValueId of(graph::ValueId value) const {
+    if (spelled_.empty()) return value;
     const auto place = spelled_.find(value);
     return place == spelled_.end() ? value : place->second;
   }

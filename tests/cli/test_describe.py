@@ -1,0 +1,37 @@
+"""`graft describe`: libraries and models, for people and as JSON, and what it says of neither."""
+
+import json
+
+
+def test_a_library(run_graft, ops_library):
+    text = run_graft("describe", ops_library, check=0).stdout
+    assert "8 operators" in text
+    assert "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)" in text
+    line = next(line for line in text.splitlines() if line.startswith("graft:LeakyRelu"))
+    assert "float alpha = 0.01" in line and "float double float16 bfloat16" in line
+    report = json.loads(run_graft("describe", ops_library, "--json", check=0).stdout)
+    assert report["schema"] == "graft.describe/1" and report["kind"] == "library"
+    assert {"graft"} == {op["domain"] for op in report["library"]["operators"]}
+
+
+def test_a_model(run_graft, models, ops_library, tmp_path):
+    model = models / "pp-ocrv4-det.onnx"
+    text = run_graft("describe", model, check=0).stdout
+    assert "IR version 8, opset 12" in text and "HardSigmoid" in text
+    report = json.loads(run_graft("describe", model, "--json", check=0).stdout)
+    assert report["kind"] == "model" and report["imports"] == {"": 12} and report["other_operators"] == []
+    assert report["inputs"][0]["name"] == "x" and report["standard_operators"]["Conv"] > 10
+
+    run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "out.onnx", "--no-verify", check=0)
+    report = json.loads(run_graft("describe", tmp_path / "out.onnx", "--json", check=0).stdout)
+    other = next(op for op in report["other_operators"] if op["name"] == "graft:HardSwish")
+    assert other == {"name": "graft:HardSwish", "nodes": 24, "function": True}
+    assert "graft:HardSwish" in report["functions"]
+    assert "graft:HardSwish" in run_graft("describe", tmp_path / "out.onnx", check=0).stdout
+
+
+def test_neither(run_graft, tmp_path):
+    (tmp_path / "text").write_text("neither\n" * 10)
+    for file, cause in [("text", "not an ONNX model"), ("no.so", "no.so"), ("no.onnx", "does not exist"), (".", "folder")]:
+        done = run_graft("describe", tmp_path / file, check=2)
+        assert done.stderr.count("\n") == 1 and cause in done.stderr and done.stdout == ""

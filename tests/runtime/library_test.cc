@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "loaded_runtime.h"
 #include "runtime/child.h"
 #include "runtime/files.h"
 #include "temporary_folder.h"
@@ -81,6 +82,31 @@ TEST(Library, KeepsTheNoiseOfALibraryFromTheUser) {
   ::testing::internal::CaptureStdout();
   complaint(library("leaves_at_load"));
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(TryLibrary, FailsWhereTheLibraryWould) {
+  const auto complaint_of = [](const std::filesystem::path& file,
+                               std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+    const std::string text = error_of([&] { try_library(*testing::loaded_runtime(), file, patience); });
+    const std::string prefix = file.string() + ": ";
+    EXPECT_TRUE(text.starts_with(prefix)) << text;
+    return text.substr(std::min(prefix.size(), text.size()));
+  };
+  EXPECT_EQ(complaint_of("none.so"), "does not exist");
+  EXPECT_EQ(complaint_of(library("crashes_at_load")), "crashed while it was loaded (SIGSEGV)");
+  EXPECT_EQ(complaint_of(library("leaves_at_load")), "ended the process while it was loaded (exit code 7)");
+  EXPECT_EQ(complaint_of(library("hangs_at_load"), std::chrono::milliseconds(300)),
+            "hung while it was loaded (gave up after 0.3 s)");
+  EXPECT_TRUE(complaint_of(library("lacks_dependency")).starts_with("needs libgraft_absent.so.1, "));
+  EXPECT_NE(complaint_of(library("described")).find("RegisterCustomOps"),
+            std::string::npos);  // which it does not export
+  EXPECT_EQ(complaint_of(library("crashes_at_registration")),
+            "crashed while ONNX Runtime registered its operators (SIGSEGV)");
+}
+
+TEST(TryLibrary, AcceptsWhatRegisters) {
+  EXPECT_EQ(error_of([] { try_library(*testing::loaded_runtime(), library("only_custom_ops")); }),
+            "no error");
 }
 
 TEST(Child, BringsBackLongMessagesWhole) {

@@ -36,6 +36,11 @@ extern "C" const graft_library* graft_describe(uint32_t) {
 extern "C" const graft_library* graft_describe(uint32_t) { return nullptr; }
 #elif defined(ONLY_CUSTOM_OPS)
 extern "C" void* RegisterCustomOps(void*, const void*) { return nullptr; }
+#elif defined(CRASHES_AT_REGISTRATION)
+extern "C" void* RegisterCustomOps(void*, const void*) {
+  crash();
+  return nullptr;
+}
 #elif defined(LACKS_DEPENDENCY)
 extern "C" int from_the_dependency();
 extern "C" int use() { return from_the_dependency(); }

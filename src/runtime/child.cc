@@ -39,6 +39,10 @@ bool write_all(int file, const void* data, size_t size) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) std::signal(signal, SIG_DFL);
+  // A library that calls exit() must not run what the parent has registered for its end: threads that this
+  // would wait for are not in the child. Handlers run from the last to the first, so this one comes before
+  // them.
+  on_exit([](int code, void*) { _exit(code); }, nullptr);
   const Say say = [results](std::string_view text) {
     const uint64_t size = text.size();
     write_all(results, &message_mark, 1);

@@ -1,0 +1,92 @@
+#include "rewrite/fallback.h"
+
+#include <gtest/gtest.h>
+
+namespace graft::rewrite {
+namespace {
+
+runtime::OperatorDescription op(const std::string& text, int64_t opset = 17) {
+  runtime::OperatorDescription op;
+  op.domain = "my.ops";
+  op.name = "Op";
+  op.inputs = {{"x", {}}};
+  op.outputs = {{"y", {}}};
+  op.attributes = {{"alpha", runtime::AttributeType::float_, true, {}}, {"n", runtime::AttributeType::int_, true, {}}};
+  op.definitions = {{opset, text, false}};
+  return op;
+}
+
+std::string spelled(const onnx::FunctionProto& function) {
+  std::string text;
+  for (const auto& node : function.node()) {
+    text += node.op_type();
+    for (const auto& attribute : node.attribute()) text += "." + attribute.name() + (attribute.ref_attr_name().empty() ? "" : "@" + attribute.ref_attr_name());
+    text += " ";
+  }
+  return text;
+}
+
+TEST(Fallback, ClipTakesAttributesBeforeOpset11) {
+  const auto clip = op("y = Clip(Add(x, 3), 0, 6)");
+  EXPECT_EQ(spelled(write_fallback(clip, {DataType::float32}, 9)), "Constant.value Add Clip.max.min ");
+  EXPECT_EQ(spelled(write_fallback(clip, {DataType::float32}, 11)), "Constant.value Add Constant.value Constant.value Clip ");
+  EXPECT_EQ(write_fallback(clip, {DataType::float32}, 9).opset_import(0).version(), 9);
+  EXPECT_THROW(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, 9), OpsetError);
+  EXPECT_NO_THROW(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, 11));
+}
+
+TEST(Fallback, LiteralsHaveTheTypeOfTheSites) {
+  for (const DataType type : {DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16}) {
+    const auto function = write_fallback(op("y = Add(x, 0.1)"), {type}, 17);
+    EXPECT_EQ(function.node(0).attribute(0).t().data_type(), static_cast<int32_t>(type));
+    EXPECT_EQ(graph::read_element(function.node(0).attribute(0).t(), 0), graph::round_to(type, 0.1));
+  }
+}
+
+TEST(Fallback, SitesOfSeveralTypesShareABody) {
+  const auto sum = op("y = Add(x, 3)");
+  EXPECT_EQ(spelled(write_fallback(sum, {DataType::float32, DataType::float64}, 15)), "Constant.value CastLike Add ");
+  const auto older = write_fallback(sum, {DataType::float32, DataType::float64}, 13);
+  EXPECT_EQ(spelled(older), "Constant.value Cast.to@graft_dtype Add ");
+  EXPECT_EQ(older.attribute(older.attribute_size() - 1), "graft_dtype");
+}
+
+TEST(Fallback, AttributesBecomeValues) {
+  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float32}, 12)), "Constant.value_float@alpha Mul ");
+  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float64}, 12)), "Constant.value_float@alpha Cast.to Mul ");
+  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float32}, 9)), "Constant.value LeakyRelu.alpha@alpha Neg Mul ");
+  EXPECT_THROW(write_fallback(op("y = Mul(@n, x)"), {DataType::float32}, 9), OpsetError);
+}
+
+TEST(Fallback, AxesAreAttributesOrInputs) {
+  const auto attribute = op("y = ReduceMean<axes=[-1]>(x)", 13), input = op("y = ReduceMean(x, [-1])", 18);
+  for (const auto& each : {attribute, input}) {
+    EXPECT_EQ(spelled(write_fallback(each, {DataType::float32}, 13)), "ReduceMean.axes ");
+    EXPECT_EQ(spelled(write_fallback(each, {DataType::float32}, 18)), "Constant.value ReduceMean ");
+  }
+  EXPECT_EQ(spelled(write_fallback(op("y = Unsqueeze(x, [0])"), {DataType::float32}, 11)), "Unsqueeze.axes ");
+}
+
+TEST(Fallback, WhatAnOpsetLacksIsRefused) {
+  EXPECT_THROW(write_fallback(op("y = Erf(x)"), {DataType::float32}, 8), OpsetError);
+  EXPECT_THROW(write_fallback(op("y = Mish(x)"), {DataType::float32}, 17), OpsetError);
+  EXPECT_NO_THROW(write_fallback(op("y = Mish(x)"), {DataType::float32}, 18));
+  EXPECT_EQ(spelled(write_fallback(op("y = Where(GreaterOrEqual(x, x), x, x)"), {DataType::float32}, 11)), "Greater Equal Or Where ");
+  EXPECT_THROW(write_fallback(op("y = Where(GreaterOrEqual(x, x), x, x)"), {DataType::float32}, 9), OpsetError);
+  EXPECT_THROW(write_fallback(op("y = other::Thing(x)"), {DataType::float32}, 17), InputError);
+}
+
+TEST(Fallback, AnOutputThatIsAnInputIsCopied) { EXPECT_EQ(spelled(write_fallback(op("y = x"), {DataType::float32}, 17)), "Identity "); }
+
+TEST(Fallback, AFunctionThatIsThereMayMeanTheSame) {
+  const std::string text = "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)";
+  const Pattern pattern(parse_definition(text, 17, signature_of(op(text))));
+  const auto single = write_fallback(op(text), {DataType::float32}, 17), mixed = write_fallback(op(text), {DataType::float32, DataType::float64}, 17);
+  EXPECT_TRUE(means_the_same(single, pattern, DataType::float32));
+  EXPECT_FALSE(means_the_same(single, pattern, DataType::float64));
+  EXPECT_TRUE(means_the_same(mixed, pattern, DataType::float64));
+  EXPECT_FALSE(means_the_same(write_fallback(op("y = Div(Mul(x, Clip(Add(x, 3), 0, 7)), 6)"), {DataType::float32}, 17), pattern, DataType::float32));
+}
+
+}  // namespace
+}  // namespace graft::rewrite

@@ -307,6 +307,24 @@ class Writer {
   /// The rules by which a call is written for another opset. True when the call was written as several nodes.
   bool write_in_older_words(Expression& call, int32_t at) {
     const int64_t opset = wording_.opset;
+    if (call.name == "Clip" && opset >= 8 && opset < 12 && (wording_.mixed || wording_.element != DataType::float32)) {
+      // Clip of these opsets takes float only in ONNX Runtime; Max and Min take double too.
+      std::string value = value_of(call.operands.at(0), false);
+      size_t last = 0;
+      for (size_t slot = 1; slot < call.operands.size(); ++slot) {
+        if (call.operands[slot].expression >= 0) last = slot;
+      }
+      for (size_t slot = 1; slot <= last; ++slot) {
+        if (call.operands[slot].expression < 0) continue;
+        const std::string bound = value_of(call.operands[slot], false);
+        onnx::NodeProto& node = add_node(slot == 1 ? "Max" : "Min");
+        node.add_input(value);
+        node.add_input(bound);
+        node.add_output(slot == last ? output_name(at, 0) : fresh_name("t"));
+        value = node.output(0);
+      }
+      return last > 0;
+    }
     if (call.name == "Clip" && opset < 11) {
       for (size_t slot = call.operands.size(); slot-- > 1;) {
         const Operand operand = call.operands[slot];

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <random>
 
 #include "verify/sizes.h"
@@ -103,7 +105,7 @@ void fill_floating(Tensor& tensor, Distribution distribution, Draw& draw) {
 }
 
 Tensor make_input(const ValueDescription& value, const Shape& shape, Distribution distribution,
-                  uint64_t seed) {
+                  IntegerRange range, uint64_t seed) {
   Draw draw(seed);
   Tensor tensor = Tensor::zeros(value.type, shape);
   const size_t count = tensor.count();
@@ -114,7 +116,10 @@ Tensor make_input(const ValueDescription& value, const Shape& shape, Distributio
   if (is_floating(value.type)) {
     fill_floating(tensor, distribution, draw);
   } else {
-    for (size_t i = 0; i < count; ++i) set_element(tensor, i, draw.coin() ? 1 : 0);
+    const auto choices = static_cast<size_t>(range.most - range.least + 1);
+    for (size_t i = 0; i < count; ++i) {
+      set_element(tensor, i, static_cast<double>(range.least + static_cast<int64_t>(draw.below(choices))));
+    }
   }
   return tensor;
 }
@@ -209,6 +214,54 @@ void try_given(runtime::Session& session, const InputPlan& plan) {
   }
 }
 
+bool is_integer(DataType type) {
+  switch (type) {
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::int16:
+    case DataType::uint16:
+    case DataType::int32:
+    case DataType::uint32:
+    case DataType::int64:
+    case DataType::uint64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Proposes a range for an integer input, by its size and its name.
+std::optional<IntegerRange> likely_range(const runtime::Session& session, const InputPlan& plan,
+                                         const ValueDescription& input) {
+  const size_t count = runtime::element_count(plan.shapes.at(input.name));
+  if (count >= 64) return IntegerRange{0, input.type == DataType::int8 ? 127 : 255};
+  if (input.name.find("len") == std::string::npos) return {};
+  for (const ValueDescription& other : session.inputs()) {
+    const Shape& shape = plan.shapes.at(other.name);
+    if (is_floating(other.type) && shape.size() >= 2) {
+      const int64_t length = *std::max_element(shape.begin() + 1, shape.end());
+      return IntegerRange{length, length};
+    }
+  }
+  return {};
+}
+
+/// Takes the likely ranges that the session accepts.
+void settle_integers(runtime::Session& session, InputPlan& plan) {
+  for (const ValueDescription& input : session.inputs()) {
+    if (!is_integer(input.type) || plan.values.contains(input.name) || plan.integers.contains(input.name))
+      continue;
+    const std::optional<IntegerRange> range = likely_range(session, plan, input);
+    if (!range) continue;
+    plan.integers[input.name] = *range;
+    try {
+      session.run(make_inputs(session, plan));
+    } catch (const runtime::OrtError&) {
+      plan.integers.erase(input.name);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Distribution distribution) {
@@ -238,6 +291,7 @@ InputPlan settle(runtime::Session& session, InputPlan plan) {
   require_sensible(session, plan.shapes);
   if (!choices.open()) {
     if (!given.empty()) try_given(session, plan);
+    settle_integers(session, plan);
     return plan;
   }
 
@@ -249,6 +303,7 @@ InputPlan settle(runtime::Session& session, InputPlan plan) {
     plan.shapes = choices.shapes();
     try {
       session.run(make_inputs(session, plan));
+      settle_integers(session, plan);
       return plan;
     } catch (const runtime::OrtError& error) {
       if (said.empty()) said = said_by_ort(session, error);
@@ -274,7 +329,10 @@ std::vector<Tensor> make_inputs(const runtime::Session& session, const InputPlan
     const auto shape = plan.shapes.find(input.name);
     if (shape == plan.shapes.end())
       throw InputError(fmt::format("{}: the shape of input {} is not settled", session.name(), input.name));
-    tensors.push_back(make_input(input, shape->second, plan.distribution, plan.seed * 1'000'003 + position));
+    const auto range = plan.integers.find(input.name);
+    tensors.push_back(make_input(input, shape->second, plan.distribution,
+                                 range == plan.integers.end() ? IntegerRange{} : range->second,
+                                 plan.seed * 1'000'003 + position));
   }
   return tensors;
 }

@@ -18,18 +18,27 @@ enum class Distribution { normal, wide, special };
 
 std::string_view to_string(Distribution distribution);
 
+/// Gives the smallest and the largest integer to make; 0 and 1 work as indices and as flags.
+struct IntegerRange {
+  int64_t least = 0;
+  int64_t most = 1;
+};
+
 /// Says what is known of the inputs. A key of `shapes` is an input's name, or the name of a symbolic
 /// dimension (one size).
 struct InputPlan {
   std::map<std::string, runtime::Shape> shapes = {};
   std::map<std::string, runtime::Tensor> values = {};  ///< inputs given by the user, used as they are
+  std::map<std::string, IntegerRange> integers = {};   ///< by input; without one, 0 and 1
   uint64_t seed = 1;
   Distribution distribution = Distribution::normal;
 };
 
 /// Completes a plan with a shape for every input, trying sizes until the session accepts a run. Symbolic
-/// dimensions of one name get one size. InputError when a given name, type or rank does not fit, or when no
-/// size that was tried is accepted; it then says which --shape to give and what ORT said last.
+/// dimensions of one name get one size. Integer inputs that look like data (64 elements and more) get 0 to
+/// 255, and those called a length get the length of the floating input, where the session accepts it.
+/// InputError when a given name, type or rank does not fit, or when no size that was tried is accepted; it
+/// then says which --shape to give and what ORT said last.
 InputPlan settle(runtime::Session& session, InputPlan plan);
 
 /// Makes the inputs of a settled plan, in the order of the session's inputs; the same plan gives the same

@@ -25,6 +25,8 @@ std::vector<InputPlan> plans_of(const Session& session, const InputPlan& settled
     plans.push_back(settled);
     plans.back().seed += static_cast<uint64_t>(i);
   }
+  const auto is_drawn = [&](const auto& input) { return is_floating(input.type) && !is_given(input); };
+  if (std::none_of(session.inputs().begin(), session.inputs().end(), is_drawn)) return plans;
   for (const Distribution distribution : options.also) {
     plans.push_back(settled);
     plans.back().distribution = distribution;

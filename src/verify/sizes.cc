@@ -19,7 +19,8 @@ constexpr std::pair<int64_t, int64_t> image_sizes[] = {
     {320, 320}, {48, 320}, {48, 192}, {32, 320},  {224, 224}, {256, 256}, {640, 640}, {32, 100},
     {64, 64},   {32, 32},  {28, 28},  {112, 112}, {299, 299}, {128, 128}, {512, 512}};
 constexpr int64_t channel_counts[] = {3, 1, 4, 2, 16, 64};
-constexpr int64_t lengths[] = {32, 128, 16, 8, 1, 64, 2, 4, 3, 5, 10, 80, 256, 512, 2048, 16000};
+const std::vector<int64_t> usual_lengths = {32, 128, 16, 8, 1, 64, 2, 4, 3, 5, 10, 80, 256, 512, 2048, 4096};
+constexpr int64_t second_of_audio = 16000;  // samples, at the rate of most speech models
 // Shapes for an input of which ORT tells no dimensions: a scalar, or anything.
 const Shape shapes_of_any_rank[] = {{}, {1}, {8}, {1, 8}, {1, 3, 32, 32}, {1, 8, 8}};
 
@@ -29,6 +30,11 @@ std::string dimensions(const ValueDescription& value) {
   return text.substr(open);
 }
 
+bool is_audio(const ValueDescription& value) {
+  const auto names = [&](const char* part) { return value.name.find(part) != std::string::npos; };
+  return is_floating(value.type) && (names("wav") || names("audio") || names("speech") || names("signal"));
+}
+
 bool is_image_channels(const Dimension& dimension) {
   return dimension.size == 1 || dimension.size == 3 || dimension.size == 4;
 }
@@ -36,7 +42,9 @@ bool is_image_channels(const Dimension& dimension) {
 }  // namespace
 
 SizeChoices::SizeChoices(const std::vector<ValueDescription>& inputs,
-                         const std::map<std::string, Shape>& given) {
+                         const std::map<std::string, Shape>& given)
+    : lengths_(usual_lengths) {
+  if (std::any_of(inputs.begin(), inputs.end(), is_audio)) lengths_.insert(lengths_.begin(), second_of_audio);
   for (const ValueDescription& value : inputs) {
     Input input{value, std::vector<Place>(value.shape.size()), false, value.shape.empty()};
     for (size_t i = 0; i < value.shape.size(); ++i) input.places[i].size = value.shape[i].size;
@@ -153,7 +161,7 @@ int64_t SizeChoices::size_of(const Place& place) const {
     case Role::width:
       return image_sizes[image_].second;
     case Role::length:
-      return lengths[length_];
+      return lengths_[length_];
   }
   return 1;
 }
@@ -178,7 +186,7 @@ bool SizeChoices::next() {
     return false;
   };
   return advance(image_, std::size(image_sizes), has(Role::height) || has(Role::width)) ||
-         advance(length_, std::size(lengths), has(Role::length)) ||
+         advance(length_, lengths_.size(), has(Role::length)) ||
          advance(channel_, std::size(channel_counts), has(Role::channel)) ||
          advance(rank_, std::size(shapes_of_any_rank), any_rank);
 }

@@ -56,6 +56,7 @@ class SizeChoices {
 
   std::vector<Input> inputs_;
   std::map<std::string, Place> symbols_;
+  std::vector<int64_t> lengths_;
   size_t image_ = 0, channel_ = 0, length_ = 0, rank_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -182,16 +183,48 @@ TEST(Inputs, WideAndSpecialNumbers) {
   }
 }
 
-TEST(Inputs, IntegersWorkAsIndices) {
+TEST(Inputs, FewIntegersWorkAsIndices) {
   for (const DataType type :
        {DataType::int32, DataType::int64, DataType::uint8, DataType::boolean, DataType::string}) {
-    Session session = open(identity(type, {100}));
+    Session session = open(identity(type, {50}));
     const Tensor x = make_inputs(session, settle(session, {}))[0];
-    for (size_t i = 0; i < 100; ++i) {
+    for (size_t i = 0; i < 50; ++i) {
       const double value = type == DataType::string ? std::stod(x.strings[i]) : element_as_double(x, i);
       EXPECT_TRUE(value == 0 || value == 1);
     }
   }
+}
+
+TEST(Inputs, ManyIntegersAreBytesWhereTheModelTakesThem) {
+  Session data = open(identity(DataType::int32, {1, 2048}));
+  const Tensor x = make_inputs(data, settle(data, {}))[0];
+  const auto values = x.values<int32_t>();
+  EXPECT_GT(*std::max_element(values.begin(), values.end()), 250);
+  EXPECT_GE(*std::min_element(values.begin(), values.end()), 0);
+  EXPECT_LE(*std::max_element(values.begin(), values.end()), 255);
+
+  ModelBuilder table;  // of ten rows: an index of 255 is refused
+  table.input("x", DataType::int64, {100});
+  table.constant("rows", Tensor::zeros(DataType::float32, {10, 4}));
+  table.node("Gather", {"rows", "x"}, {"y"});
+  table.output("y", DataType::float32, {100, 4});
+  Session lookup = open(table);
+  const Tensor index = make_inputs(lookup, settle(lookup, {}))[0];
+  EXPECT_EQ(*std::max_element(index.values<int64_t>().begin(), index.values<int64_t>().end()), 1);
+}
+
+TEST(Inputs, AudioGetsASecondAndItsLength) {
+  ModelBuilder model;
+  model.input("waveforms", DataType::float32, {"N", "samples"});
+  model.input("waveforms_lens", DataType::int64, {"N"});
+  model.node("Identity", {"waveforms"}, {"y"});
+  model.node("Identity", {"waveforms_lens"}, {"z"});
+  model.output("y", DataType::float32, {"N", "samples"});
+  model.output("z", DataType::int64, {"N"});
+  Session session = open(model);
+  const std::vector<Tensor> inputs = make_inputs(session, settle(session, {}));
+  EXPECT_EQ(inputs[0].shape, (Shape{1, 16000}));
+  EXPECT_EQ(element_as_double(inputs[1], 0), 16000);
 }
 
 TEST(Sizes, EveryChoiceIsTriedOnce) {

@@ -7,8 +7,8 @@
 namespace graft::graph {
 namespace {
 
-std::string function_key(std::string_view domain, std::string_view name) {
-  return std::string(is_default_domain(domain) ? "" : domain) + "\n" + std::string(name);
+std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
+  return std::string(is_default_domain(domain) ? "" : domain) + "\n" + std::string(name) + "\n" + std::string(overload);
 }
 
 }  // namespace
@@ -17,7 +17,7 @@ Index::Index(onnx::ModelProto& model) : ir_version_(model.ir_version()), model_(
   add_scope(model.mutable_graph(), nullptr, none, none, "");
   for (auto& function : *model.mutable_functions()) {
     const ScopeId scope = add_scope(nullptr, &function, none, none, "");
-    functions_.emplace(function_key(function.domain(), function.name()), scope);
+    functions_.emplace(function_key(function.domain(), function.name(), function.overload()), scope);
   }
   finish();
 }
@@ -217,8 +217,8 @@ ValueId Index::find(ScopeId scope, std::string_view name) const {
   return none;
 }
 
-ScopeId Index::function(std::string_view domain, std::string_view name) const {
-  const auto place = functions_.find(function_key(domain, name));
+ScopeId Index::function(std::string_view domain, std::string_view name, std::string_view overload) const {
+  const auto place = functions_.find(function_key(domain, name, overload));
   return place == functions_.end() ? none : place->second;
 }
 

@@ -101,7 +101,7 @@ class Index {
   ValueId find(ScopeId scope, std::string_view name) const;
 
   /// Finds a model-local function.
-  ScopeId function(std::string_view domain, std::string_view name) const;
+  ScopeId function(std::string_view domain, std::string_view name, std::string_view overload = {}) const;
 
   /// Gives the version of ONNX's operators that a scope may use.
   int64_t opset(ScopeId scope) const;

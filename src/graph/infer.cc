@@ -632,7 +632,7 @@ ScopeId Types::subgraph(NodeId node, std::string_view attribute) const {
 void Types::infer_node(NodeId node, int depth) {
   const onnx::NodeProto& proto = index_.proto(node);
   if (subgraphs_.count(node)) return infer_subgraphs(node, depth);
-  const ScopeId function = index_.function(proto.domain(), proto.op_type());
+  const ScopeId function = index_.function(proto.domain(), proto.op_type(), proto.overload());
   if (function != none) return infer_call(node, function, depth);
   if (is_default_domain(proto.domain())) NodeTypes(*this, node).infer();
 }

@@ -12,7 +12,7 @@ namespace {
 
 /// Bounds what a text may ask of the reader.
 constexpr int most_depth = 100;
-constexpr size_t most_expressions = 10'000;
+constexpr size_t most_expressions = 500;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -32,6 +33,7 @@ struct Candidate {
   int weight = 0;
   bool asked_for = false;
   const onnx::FunctionProto* existing = nullptr;
+  std::string shadowed;  ///< a function of the model that loading the library would change
   std::map<DataType, std::string> unsupported;  ///< why the opset has no words, by type; empty: it has
   std::map<DataType, bool> serves;              ///< whether the function that is there means the same
   std::set<DataType> types;                     ///< of the sites
@@ -72,11 +74,16 @@ class Search {
   void collect(const std::vector<runtime::LibraryDescription>& libraries) {
     std::set<std::string> found;
     for (const auto& library : libraries) {
-      for (const auto& op : library.operators) {
+      const std::string shadowed = find_shadowed(library);
+      // An operator for several providers is looked for once, for the types of its CPU kernels if it has any.
+      std::vector<std::reference_wrapper<const OperatorDescription>> operators(library.operators.begin(), library.operators.end());
+      std::stable_sort(operators.begin(), operators.end(), [](const OperatorDescription& a, const OperatorDescription& b) {
+        return (a.provider == "CPUExecutionProvider") > (b.provider == "CPUExecutionProvider");
+      });
+      for (const OperatorDescription& op : operators) {
         const std::string name = graph::qualified_name(op.domain, op.name);
         const bool wanted = options_.operators.empty() || is_asked_for(op);
         if (!wanted) continue;
-        // The same operator for another provider adds no place.
         if (!found.insert(name).second) continue;
         if (op.definitions.empty()) {
           result_.undefined.push_back(name);
@@ -90,14 +97,14 @@ class Search {
         candidate.op = &op;
         candidate.name = name;
         candidate.asked_for = !options_.operators.empty();
+        candidate.shadowed = shadowed;
         std::set<std::string> texts;
         for (const auto& text : op.definitions) {
           if (!texts.insert(text.text).second) continue;
           candidate.patterns.push_back(std::make_unique<Pattern>(parse_definition(text.text, text.opset, signature_of(op))));
           candidate.weight = std::max(candidate.weight, candidate.patterns.back()->weight());
         }
-        const graph::ScopeId function = index_.function(op.domain, op.name);
-        if (function != none) candidate.existing = index_.scope(function).function;
+        candidate.existing = function_named(op);
         result_.searched.push_back(name);
         candidates_.push_back(std::move(candidate));
       }
@@ -109,6 +116,38 @@ class Search {
       if (!known) throw InputError(fmt::format("--op {}: none of the libraries has this operator", asked));
     }
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
+  }
+
+  const onnx::FunctionProto* function_named(const OperatorDescription& op) const {
+    for (const auto& function : model_.functions()) {
+      if (function.name() == op.name && graph::same_domain(function.domain(), op.domain)) return &function;
+    }
+    return nullptr;
+  }
+
+  /// Finds a function that the model calls and that an operator of the library takes the place of, meaning something else: with
+  /// the library loaded the model would compute something else even without a change.
+  std::string find_shadowed(const runtime::LibraryDescription& library) const {
+    for (const OperatorDescription& op : library.operators) {
+      const onnx::FunctionProto* function = function_named(op);
+      if (!function || !is_called(op)) continue;
+      bool same = false;
+      for (const auto& text : op.definitions) {
+        const Pattern pattern(parse_definition(text.text, text.opset, signature_of(op)));
+        for (const runtime::Overload& overload : op.overloads)
+          same = same || means_the_same(*function, pattern, overload.inputs.empty() ? DataType::float32 : overload.inputs[0]);
+      }
+      if (!same) return graph::qualified_name(op.domain, op.name);
+    }
+    return "";
+  }
+
+  bool is_called(const OperatorDescription& op) const {
+    for (graph::NodeId node = 0; node < index_.node_count(); ++node) {
+      const onnx::NodeProto& proto = index_.proto(node);
+      if (index_.node(node).owner == none && proto.op_type() == op.name && graph::same_domain(proto.domain(), op.domain)) return true;
+    }
+    return false;
   }
 
   static bool names(const std::string& asked, const OperatorDescription& op) {
@@ -195,6 +234,9 @@ class Search {
     const OperatorDescription& op = *candidate.op;
     if (match.nodes.size() == 1 && !candidate.asked_for && !is_worth_replacing(index_.proto(node).op_type()))
       return refuse(candidate, root, Reason::one_node_already, "");
+    if (!candidate.shadowed.empty())
+      return refuse(candidate, root, Reason::name_taken,
+                    fmt::format("the model calls a function {} of its own, which the library's operator would replace", candidate.shadowed));
     const DataType type = type_of(match, root);
     if (type == DataType::undefined) return refuse(candidate, root, Reason::dtype_unknown, "");
     const bool overloaded = std::any_of(op.overloads.begin(), op.overloads.end(), [&](const runtime::Overload& overload) {

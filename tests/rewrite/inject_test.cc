@@ -165,6 +165,24 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"taken", Reason::name_taken, add_function}, Refusal{"exact", Reason::only_within_rounding, unchanged, library({DataType::float32}, "y = Mul(x, Div(Clip(Add(x, 3), 0, 6), 6))"), {}, {.exact = true}},
         Refusal{"opset", Reason::opset_unsupported, unchanged, library({DataType::float32}, "y = HardSwish(x)"), {.opset = 13}}));
 
+TEST(Inject, ALibraryThatShadowsAFunctionOfTheModelIsNotUsed) {
+  runtime::LibraryDescription both = library();
+  runtime::OperatorDescription other = both.operators[0];
+  other.name = "Other";
+  other.definitions.clear();
+  both.operators.push_back(other);
+  for (const bool called : {false, true}) {
+    onnx::ModelProto model = small_model(std::string(chain) + "; z = Neg(y)", {.outputs = {"z"}});
+    add_function(model);
+    model.mutable_functions(0)->set_name("Other");
+    if (called) model.mutable_graph()->mutable_node(model.graph().node_size() - 1)->set_domain("my.ops");
+    if (called) model.mutable_graph()->mutable_node(model.graph().node_size() - 1)->set_op_type("Other");
+    const Injection injection = inject(model, {both}, {});
+    EXPECT_EQ(injection.sites.size(), called ? 0u : 1u);
+    if (called) EXPECT_EQ(injection.misses.at(0).reason, Reason::name_taken);
+  }
+}
+
 TEST(Inject, AChainThatLiesInTwoGraphsIsRefused) {
   onnx::ModelProto model = small_model("a = Add(x, 3); y = Clip(a, 0, 6)");
   auto* graph = model.mutable_graph();

@@ -104,6 +104,52 @@ void fill_floating(Tensor& tensor, Distribution distribution, Draw& draw) {
   }
 }
 
+/// Tells where images lie in a shape: channels first or last, or not at all.
+enum class Layout { none, channels_first, channels_last };
+
+Layout image_layout(const Shape& shape) {
+  const auto are_channels = [](int64_t size) { return size == 1 || size == 3 || size == 4; };
+  if (shape.size() != 4) return Layout::none;
+  if (are_channels(shape[1]) && shape[2] >= 16 && shape[3] >= 16) return Layout::channels_first;
+  if (are_channels(shape[3]) && shape[1] >= 16 && shape[2] >= 16) return Layout::channels_last;
+  return Layout::none;
+}
+
+/// Draws strokes of 2 by 4 to 13 pixels, -1 on 1, one to a thousand pixels: about as much as a page of text
+/// holds.
+std::vector<double> draw_strokes(Draw& draw, int64_t height, int64_t width) {
+  std::vector<double> page(static_cast<size_t>(height * width), 1);
+  for (int64_t stroke = 0; stroke <= height * width / 1000; ++stroke) {
+    const auto top = static_cast<int64_t>(draw.below(static_cast<size_t>(height)));
+    const auto left = static_cast<int64_t>(draw.below(static_cast<size_t>(width)));
+    const auto length = static_cast<int64_t>(4 + draw.below(10));
+    const bool lies = draw.coin();
+    const int64_t bottom = std::min(height, top + (lies ? 2 : length)),
+                  right = std::min(width, left + (lies ? length : 2));
+    for (int64_t y = top; y < bottom; ++y) {
+      for (int64_t x = left; x < right; ++x) page[static_cast<size_t>(y * width + x)] = -1;
+    }
+  }
+  return page;
+}
+
+void fill_images(Tensor& tensor, Layout layout, Draw& draw) {
+  const Shape& shape = tensor.shape;
+  const bool first = layout == Layout::channels_first;
+  const int64_t channels = first ? shape[1] : shape[3], height = first ? shape[2] : shape[1],
+                width = first ? shape[3] : shape[2];
+  const int64_t pixels = height * width;
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    const std::vector<double> page = draw_strokes(draw, height, width);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = 0; i < pixels; ++i) {
+        const int64_t at = n * channels * pixels + (first ? c * pixels + i : i * channels + c);
+        set_element(tensor, static_cast<size_t>(at), page[static_cast<size_t>(i)]);
+      }
+    }
+  }
+}
+
 Tensor make_input(const ValueDescription& value, const Shape& shape, Distribution distribution,
                   IntegerRange range, uint64_t seed) {
   Draw draw(seed);
@@ -113,7 +159,10 @@ Tensor make_input(const ValueDescription& value, const Shape& shape, Distributio
     for (std::string& text : tensor.strings) text.assign(1, draw.coin() ? '1' : '0');
     return tensor;
   }
-  if (is_floating(value.type)) {
+  const Layout layout = image_layout(shape);
+  if (is_floating(value.type) && distribution == Distribution::strokes && layout != Layout::none) {
+    fill_images(tensor, layout, draw);
+  } else if (is_floating(value.type)) {
     fill_floating(tensor, distribution, draw);
   } else {
     const auto choices = static_cast<size_t>(range.most - range.least + 1);
@@ -270,6 +319,8 @@ std::string_view to_string(Distribution distribution) {
       return "normal";
     case Distribution::wide:
       return "wide";
+    case Distribution::strokes:
+      return "strokes";
     case Distribution::special:
       return "special";
   }
@@ -314,6 +365,14 @@ InputPlan settle(runtime::Session& session, InputPlan plan) {
       "{}: no input sizes found that it runs with ({} tried); give them with {}; for the first sizes ORT "
       "said: {}",
       session.name(), tried, choices.wanted(), said));
+}
+
+bool takes_images(const runtime::Session& session, const InputPlan& plan) {
+  return std::any_of(session.inputs().begin(), session.inputs().end(), [&](const ValueDescription& input) {
+    const auto shape = plan.shapes.find(input.name);
+    return is_floating(input.type) && !plan.values.contains(input.name) && shape != plan.shapes.end() &&
+           image_layout(shape->second) != Layout::none;
+  });
 }
 
 std::vector<Tensor> make_inputs(const runtime::Session& session, const InputPlan& plan) {

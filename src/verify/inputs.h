@@ -13,8 +13,9 @@
 namespace graft::verify {
 
 /// Names the kinds of random data for floating inputs: standard normal; signs and magnitudes from 1e-4 to
-/// 1e4; or normal with NaN, infinities, zeros of both signs, denormals and the largest values strewn in.
-enum class Distribution { normal, wide, special };
+/// 1e4; for images, dark strokes on white, since many vision models give next to nothing on noise; or normal
+/// with NaN, infinities, zeros of both signs, denormals and the largest values strewn in.
+enum class Distribution { normal, wide, strokes, special };
 
 std::string_view to_string(Distribution distribution);
 
@@ -40,6 +41,10 @@ struct InputPlan {
 /// InputError when a given name, type or rank does not fit, or when no size that was tried is accepted; it
 /// then says which --shape to give and what ORT said last.
 InputPlan settle(runtime::Session& session, InputPlan plan);
+
+/// Tells whether an input of a settled plan looks like images: four dimensions, 1, 3 or 4 channels, 16 pixels
+/// and more.
+bool takes_images(const runtime::Session& session, const InputPlan& plan);
 
 /// Makes the inputs of a settled plan, in the order of the session's inputs; the same plan gives the same
 /// bytes. Integers and bools are 0 or 1, so that they work as indices.

@@ -183,6 +183,32 @@ TEST(Inputs, WideAndSpecialNumbers) {
   }
 }
 
+TEST(Inputs, StrokesAreDarkOnWhiteInAllChannels) {
+  for (const bool first : {true, false}) {
+    Session session = open(identity(
+        DataType::float32, first ? std::vector<Size>{2, 3, 64, 96} : std::vector<Size>{2, 64, 96, 3}));
+    const InputPlan plan = settle(session, {.distribution = Distribution::strokes});
+    EXPECT_TRUE(takes_images(session, plan));
+    const Tensor x = make_inputs(session, plan)[0];
+    size_t dark = 0;
+    for (const float value : x.values<float>()) {
+      EXPECT_TRUE(value == 1 || value == -1);
+      dark += value == -1;
+    }
+    EXPECT_GT(dark, 0u);
+    EXPECT_LT(dark, x.count() / 4);
+    for (size_t pixel = 0; pixel < 64 * 96; ++pixel) {
+      const auto at = [&](size_t c) {
+        return x.values<float>()[first ? c * 64 * 96 + pixel : pixel * 3 + c];
+      };
+      ASSERT_EQ(at(0), at(1));
+      ASSERT_EQ(at(0), at(2));
+    }
+  }
+  Session rows = open(identity(DataType::float32, {4, 64}));
+  EXPECT_FALSE(takes_images(rows, settle(rows, {})));
+}
+
 TEST(Inputs, FewIntegersWorkAsIndices) {
   for (const DataType type :
        {DataType::int32, DataType::int64, DataType::uint8, DataType::boolean, DataType::string}) {

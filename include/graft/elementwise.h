@@ -64,21 +64,28 @@ struct Operand {
   }
 };
 
+/// Lists the element types of an elementwise operator's outputs.
+template <class... R>
+struct Returns {};
+
 /// Computes n elements. Bit i of Singles says that input i is one value for all of them.
-template <unsigned Singles, class Body, class R, class... T>
-struct Loop {
-  static constexpr size_t N = sizeof...(T);
+template <unsigned Singles, class Body, class Results, class... T>
+struct Loop;
+
+template <unsigned Singles, class Body, class... R, class... T>
+struct Loop<Singles, Body, Returns<R...>, T...> {
   using Inputs = std::tuple<const T*...>;
+  using Outputs = std::tuple<R*...>;
 
   const Body& body;
   Inputs inputs;
-  R* output;
+  Outputs outputs;
   int64_t n;
   bool stream;
 
   template <Target V>
   GRAFT_INLINE void operator()() const {
-    run<V>(std::index_sequence_for<T...>{});
+    run<V>(std::index_sequence_for<T...>{}, std::index_sequence_for<R...>{});
   }
 
  private:
@@ -88,31 +95,28 @@ struct Loop {
   static constexpr bool is_single = (Singles >> I) & 1;
   template <class E>
   using Block = std::array<compute_t<E>, is_staged<E> ? kStagedBlock : 1>;
+  using FirstResult = std::tuple_element_t<0, std::tuple<R...>>;
 
-  template <Target V, size_t... I>
-  GRAFT_INLINE void run(std::index_sequence<I...>) const {
+  template <Target V, size_t... I, size_t... J>
+  GRAFT_INLINE void run(std::index_sequence<I...> in, std::index_sequence<J...> out) const {
     const Body f = body;  // a copy whose address nobody has: attributes stay in registers
-    if constexpr ((is_staged<T> || ...) || is_staged<R>) {
+    if constexpr ((is_staged<T> || ...) || (is_staged<R> || ...)) {
       alignas(64) std::tuple<Block<T>...> blocks;
-      alignas(64) Block<R> results;
+      alignas(64) std::tuple<Block<R>...> results;
       for (int64_t begin = 0; begin < n; begin += kStagedBlock) {
         const int64_t count = std::min(n - begin, kStagedBlock);
         const auto operands = std::make_tuple(stage<V, I>(std::get<I>(blocks), begin, count)...);
-        if constexpr (is_staged<R>) {
-          compute<V>(f, operands, results.data(), count, std::index_sequence<I...>{});
-          Staging<V, R>::narrow(results.data(), output + begin, count);
-        } else {
-          compute<V>(f, operands, output + begin, count, std::index_sequence<I...>{});
-        }
+        compute(f, operands, std::make_tuple(destination<J>(std::get<J>(results), begin)...), count, in, out);
+        (narrow<V, J>(std::get<J>(results), begin, count), ...);
       }
     } else {
       const auto operands = std::make_tuple(direct<I>()...);
 #if defined(GRAFT_X86_64)
-      if constexpr (std::is_floating_point_v<R>) {
-        if (stream) return compute_streaming<V>(f, operands, std::index_sequence<I...>{});
+      if constexpr (sizeof...(R) == 1 && std::is_floating_point_v<FirstResult>) {
+        if (stream) return compute_streaming<V>(f, operands, in);
       }
 #endif
-      compute<V>(f, operands, output, n, std::index_sequence<I...>{});
+      compute(f, operands, outputs, n, in, out);
     }
   }
 
@@ -138,21 +142,46 @@ struct Loop {
     }
   }
 
-  template <Target V, class Operands, class C, size_t... I>
-  static GRAFT_INLINE void compute(const Body& f, const Operands& operands, C* to, int64_t count,
-                                   std::index_sequence<I...>) {
+  /// Gives where results are computed: a block when they are narrowed afterwards, else the output itself.
+  template <size_t J, class B>
+  GRAFT_INLINE auto destination(B& block, int64_t begin) const {
+    using E = std::tuple_element_t<J, std::tuple<R...>>;
+    if constexpr (is_staged<E>) return block.data();
+    else return std::get<J>(outputs) + begin;
+  }
+  template <Target V, size_t J, class B>
+  GRAFT_INLINE void narrow(const B& block, int64_t begin, int64_t count) const {
+    using E = std::tuple_element_t<J, std::tuple<R...>>;
+    if constexpr (is_staged<E>) Staging<V, E>::narrow(block.data(), std::get<J>(outputs) + begin, count);
+  }
+
+  template <class Operands, class... C, size_t... I, size_t... J>
+  static GRAFT_INLINE void compute(const Body& f, const Operands& operands, const std::tuple<C*...>& to, int64_t count,
+                                   std::index_sequence<I...>, std::index_sequence<J...>) {
+    if constexpr (sizeof...(J) == 1) {
+      auto* results = std::get<0>(to);
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) to[i] = f(std::get<I>(operands)(i)...);
+      for (int64_t i = 0; i < count; ++i) results[i] = f(std::get<I>(operands)(i)...);
+    } else {
+      const std::tuple<C*...> results = to;
+#pragma omp simd
+      for (int64_t i = 0; i < count; ++i) {
+        const auto values = f(std::get<I>(operands)(i)...);
+        ((std::get<J>(results)[i] = std::get<J>(values)), ...);
+      }
+    }
   }
 
 #if defined(GRAFT_X86_64)
   template <Target V, class Operands, size_t... I>
   GRAFT_INLINE void compute_streaming(const Body& f, const Operands& operands, std::index_sequence<I...>) const {
-    constexpr int64_t line = 64 / sizeof(R);
+    using C = FirstResult;
+    constexpr int64_t line = 64 / sizeof(C);
+    C* output = std::get<0>(outputs);
     int64_t i = 0;
     for (; i < n && reinterpret_cast<uintptr_t>(output + i) % 64 != 0; ++i) output[i] = f(std::get<I>(operands)(i)...);
     for (; i + line <= n; i += line) {
-      alignas(64) R results[line];
+      alignas(64) C results[line];
 #pragma omp simd
       for (int64_t j = 0; j < line; ++j) results[j] = f(std::get<I>(operands)(i + j)...);
       stream_64_bytes<V>(output + i, results);
@@ -162,20 +191,37 @@ struct Loop {
 #endif
 };
 
-/// Binds a generic functor's attributes, so that a loop calls it with elements alone.
-template <class F, class... A>
+/// Wraps an element for a generic functor: a bool is a Condition, everything else a Scalar.
+template <class C>
+GRAFT_INLINE constexpr auto wrap(C x) {
+  if constexpr (std::is_same_v<C, bool>) return Condition{x};
+  else return Scalar<C>(x);
+}
+template <class C>
+using Wrapped = decltype(wrap(std::declval<C>()));
+
+/// Unwraps what a generic functor returns; several outputs become a tuple.
+template <class W>
+GRAFT_INLINE constexpr auto unwrap(const W& w) {
+  if constexpr (requires { w.value; }) return w.value;
+  else if constexpr (requires { w.values; }) return std::apply([](const auto&... v) { return std::make_tuple(unwrap(v)...); }, w.values);
+  else return w;  // a literal
+}
+
+/// Binds a generic functor's attributes, so that a loop calls it with elements alone. C is what attributes become.
+template <class F, class C, class... A>
 struct GenericBody {
   std::tuple<A...> attributes;
 
-  template <class... C>
-  GRAFT_INLINE auto operator()(C... x) const {
+  template <class... X>
+  GRAFT_INLINE auto operator()(X... x) const {
     return call(std::index_sequence_for<A...>{}, x...);
   }
 
  private:
-  template <size_t... I, class First, class... Rest>
-  GRAFT_INLINE auto call(std::index_sequence<I...>, First x, Rest... rest) const {
-    return F{}(Scalar<First>(x), Scalar<Rest>(rest)..., Scalar<First>(std::get<I>(attributes))...).value;
+  template <size_t... I, class... X>
+  GRAFT_INLINE auto call(std::index_sequence<I...>, X... x) const {
+    return unwrap(F{}(wrap(x)..., Scalar<C>(std::get<I>(attributes))...));
   }
 };
 
@@ -196,12 +242,16 @@ struct FunctionBody {
   }
 };
 
-/// Is the kernel of an elementwise operator with inputs T and output R.
-template <class Body, class R, class... T>
-class ElementwiseKernel final : public Kernel {
+/// Is the kernel of an elementwise operator with inputs T and outputs R.
+template <class Body, class Results, class... T>
+class ElementwiseKernel;
+
+template <class Body, class... R, class... T>
+class ElementwiseKernel<Body, Returns<R...>, T...> final : public Kernel {
   static constexpr size_t N = sizeof...(T);
   static_assert(N >= 1, "an elementwise operator needs at least one input");
   using Inputs = std::tuple<const T*...>;
+  using Outputs = std::tuple<R*...>;
 
  public:
   explicit ElementwiseKernel(Body body) : body_(std::move(body)) {}
@@ -214,15 +264,15 @@ class ElementwiseKernel final : public Kernel {
     const Inputs inputs{static_cast<const T*>(call.inputs[I].data)...};
     const Dims& first = call.inputs[0].shape;
     if ((std::ranges::equal(first, call.inputs[I].shape) && ...)) {  // no broadcasting
-      Tensor& output = call.allocate(0, dtype_of<R>, first);
-      R* to = static_cast<R*>(output.data);
-      const bool stream = streams(output.size);
-      in_blocks(call, output.size, stream, [&](int64_t begin, int64_t end) {
-        loop<0>(Inputs{(std::get<I>(inputs) + begin)...}, to + begin, end - begin, stream);
+      const Outputs to = allocate(call, first, std::index_sequence_for<R...>{});
+      const int64_t n = call.inputs[0].size;
+      const bool stream = streams(n);
+      in_blocks(call, n, stream, [&](int64_t begin, int64_t end) {
+        loop<0>(Inputs{(std::get<I>(inputs) + begin)...}, at(to, begin), end - begin, stream);
       });
     } else {
       const BroadcastPlan<N> plan = plan_broadcast<N>({&call.inputs[I].shape...});
-      R* to = static_cast<R*>(call.allocate(0, dtype_of<R>, plan.shape).data);
+      const Outputs to = allocate(call, plan.shape, std::index_sequence_for<R...>{});
       const bool stream = streams(plan.size);
       in_blocks(call, plan.size, stream, [&](int64_t begin, int64_t end) {
         if (plan.extent[plan.rank - 1] < kShortRow) by_gathering(plan, inputs, to, begin, end, stream, sequence);
@@ -231,7 +281,15 @@ class ElementwiseKernel final : public Kernel {
     }
   }
 
-  static bool streams(int64_t n) { return n * int64_t(sizeof(R) + (sizeof(T) + ...)) > last_cache_bytes(); }
+  template <size_t... J>
+  static Outputs allocate(Invocation& call, std::span<const int64_t> shape, std::index_sequence<J...>) {
+    return {static_cast<R*>(call.allocate(J, dtype_of<R>, shape).data)...};
+  }
+  static Outputs at(const Outputs& to, int64_t offset) {
+    return std::apply([&](R*... r) { return Outputs{(r + offset)...}; }, to);
+  }
+
+  static bool streams(int64_t n) { return n * int64_t((sizeof(R) + ...) + (sizeof(T) + ...)) > last_cache_bytes(); }
 
   /// Splits n elements into one block for each thread; a block begins at a multiple of a cache line.
   template <class Block>
@@ -246,20 +304,20 @@ class ElementwiseKernel final : public Kernel {
   }
 
   template <unsigned Singles>
-  void loop(const Inputs& inputs, R* to, int64_t n, bool stream) const {
-    if (n > 0) run_for_target(Loop<Singles, Body, R, T...>{body_, inputs, to, n, stream});
+  void loop(const Inputs& inputs, const Outputs& to, int64_t n, bool stream) const {
+    if (n > 0) run_for_target(Loop<Singles, Body, Returns<R...>, T...>{body_, inputs, to, n, stream});
   }
 
   /// Runs along rows; an input that does not move along them is one value.
   template <size_t... I>
-  void by_rows(const BroadcastPlan<N>& plan, const Inputs& inputs, R* to, int64_t begin, int64_t end, bool stream,
+  void by_rows(const BroadcastPlan<N>& plan, const Inputs& inputs, const Outputs& to, int64_t begin, int64_t end, bool stream,
                std::index_sequence<I...> sequence) const {
     const size_t inner = plan.rank - 1;
     const unsigned singles = (0u | ... | (plan.stride[I][inner] == 0 ? 1u << I : 0u));
     if constexpr (N <= 3) {
       with_singles<0>(singles, [&](auto mask) {
         for_each_run(plan, begin, end, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t count) {
-          loop<decltype(mask)::value>(Inputs{(std::get<I>(inputs) + offset[I])...}, to + position, count, stream);
+          loop<decltype(mask)::value>(Inputs{(std::get<I>(inputs) + offset[I])...}, at(to, position), count, stream);
         });
       });
     } else {
@@ -278,7 +336,7 @@ class ElementwiseKernel final : public Kernel {
 
   /// Copies a block of each input that broadcasts together, then runs one loop over it.
   template <size_t... I>
-  void by_gathering(const BroadcastPlan<N>& plan, const Inputs& inputs, R* to, int64_t begin, int64_t end, bool stream,
+  void by_gathering(const BroadcastPlan<N>& plan, const Inputs& inputs, const Outputs& to, int64_t begin, int64_t end, bool stream,
                     std::index_sequence<I...>) const {
     constexpr int64_t block = 512;
     std::tuple<std::array<T, block>...> gathered;
@@ -290,8 +348,8 @@ class ElementwiseKernel final : public Kernel {
                                  plan.stride[I][plan.rank - 1], length)),
          ...);
       });
-      loop<0>(Inputs{(plan.dense[I] ? std::get<I>(inputs) + from : std::get<I>(gathered).data())...}, to + from, count,
-              stream);
+      loop<0>(Inputs{(plan.dense[I] ? std::get<I>(inputs) + from : std::get<I>(gathered).data())...}, at(to, from),
+              count, stream);
     }
   }
   template <class E>

@@ -9,8 +9,8 @@
 // A library may have many such blocks, in many files; the macro may be used at the top level of a source file only.
 #pragma once
 
+#include <algorithm>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -28,9 +28,6 @@ namespace graft {
 struct InputNames {
   std::vector<std::string> names;
 };
-struct OutputNames {
-  std::vector<std::string> names;
-};
 struct Documentation {
   std::string text;
 };
@@ -45,11 +42,12 @@ template <class... Name>
 InputNames inputs(Name... names) {
   return {{std::string(names)...}};
 }
-/// Names the outputs of an operator, in order; without it they are y, y1, y2, ...
-template <class... Name>
-OutputNames outputs(Name... names) {
-  return {{std::string(names)...}};
-}
+/// Is the option that lists the overloads of a generic functor whose inputs differ in type:
+/// overloads<float(bool, float, float), double(bool, double, double)>.
+template <class... Signature>
+struct Overloads {};
+template <class... Signature>
+inline constexpr Overloads<Signature...> overloads{};
 /// Says in a sentence what the operator computes; shown by `graft describe`.
 inline Documentation doc(std::string text) { return {std::move(text)}; }
 
@@ -78,8 +76,29 @@ template <class Default, class... T, class... Rest>
 struct find_types<Default, Types<T...>, Rest...> {
   using type = Types<T...>;
 };
+template <class Default, class... T, class... Rest>
+struct find_types<Default, Overloads<T...>, Rest...> {
+  using type = Overloads<T...>;
+};
 template <class Default, class First, class... Rest>
 struct find_types<Default, First, Rest...> : find_types<Default, Rest...> {};
+
+template <class Option>
+inline constexpr bool is_outputs = false;
+template <class... T>
+inline constexpr bool is_outputs<outputs<T...>> = true;
+
+/// Counts the inputs of the first of the overloads.
+template <class T>
+inline constexpr size_t overload_arity = 0;
+template <class R, class... T, class... Rest>
+inline constexpr size_t overload_arity<Overloads<R(T...), Rest...>> = sizeof...(T);
+
+/// Says whether input I of the chosen overloads is a bool.
+template <class T, size_t I>
+inline constexpr bool is_condition = false;
+template <class R, class... T, class... Rest, size_t I>
+inline constexpr bool is_condition<Overloads<R(T...), Rest...>, I> = std::is_same_v<std::tuple_element_t<I, std::tuple<T...>>, bool>;
 
 /// Finds the shape<...> among the options.
 template <class... Options>
@@ -104,16 +123,45 @@ constexpr size_t find_arity() {
   else return 0;
 }
 
-/// Makes the kernel of a generic functor for one element type.
-template <class F, class T, class... A, size_t... I>
-std::unique_ptr<Kernel> make_generic(const Operator& op, const NodeInfo& reader, std::index_sequence<I...>,
-                                     std::type_identity<std::tuple<A...>>) {
-  using Body = GenericBody<F, A...>;
+/// Finds the element type of what a functor returns for inputs of type T: T itself for a number of T's computing type.
+template <class W, class T>
+struct result_element {
+  using C = decltype(unwrap(std::declval<W>()));
+  using type = std::conditional_t<std::is_same_v<C, compute_t<T>>, T, C>;
+};
+template <class W, class T>
+struct results_of {
+  using type = Returns<typename result_element<W, T>::type>;
+};
+template <class... W, class T>
+struct results_of<outputs<W...>, T> {
+  using type = Returns<typename result_element<W, T>::type...>;
+};
+
+/// Makes the kernel of a generic functor for inputs T and outputs R; attributes become numbers of type C.
+template <class F, class Results, class C, class... T, class... A>
+std::unique_ptr<Kernel> make_generic(const Operator& op, const NodeInfo& node, std::type_identity<std::tuple<A...>>) {
+  using Body = GenericBody<F, C, A...>;
   const auto read = [&]<size_t... J>(std::index_sequence<J...>) {
-    return std::tuple<A...>{attribute_param<A>::from(reader.read(op.attributes[J]))...};
+    return std::tuple<A...>{attribute_param<A>::from(node.read(op.attributes[J]))...};
   };
-  Body body{read(std::index_sequence_for<A...>{})};
-  return std::make_unique<ElementwiseKernel<Body, T, std::enable_if_t<I + 1 != 0, T>...>>(std::move(body));
+  return std::make_unique<ElementwiseKernel<Body, Results, T...>>(Body{read(std::index_sequence_for<A...>{})});
+}
+
+/// Is the type that attributes are turned into: that of the first input that is a number.
+template <class... T>
+struct attribute_number {
+  using type = float;
+};
+template <class First, class... T>
+struct attribute_number<First, T...> {
+  using type = typename std::conditional_t<std::is_same_v<First, bool>, attribute_number<T...>,
+                                           std::type_identity<compute_t<First>>>::type;
+};
+
+template <class... R>
+std::vector<DType> dtypes_of(Returns<R...>) {
+  return {dtype_of<R>...};
 }
 
 /// Is the type in which an attribute of a generic functor is stored: an integer when its default is one.
@@ -207,11 +255,10 @@ class Module {
   template <class F, class... Options>
   void def_generic(std::string_view name, Options... options) {
     static_assert(std::is_empty_v<F>, "a generic functor has no data members: give it attributes as trailing parameters");
-    constexpr size_t arity = detail::find_arity<F, Symbol>();
-    static_assert(arity > 0, "this functor cannot be called with scalars: write `constexpr auto operator()(auto x) const`");
+    using Chosen = typename detail::find_types<FloatTypes, Options...>::type;
     constexpr size_t attributes = detail::attribute_count<Options...>;
-    static_assert(attributes < arity, "the functor needs a parameter for each attribute, after at least one input");
-    constexpr size_t count = arity - attributes;
+    constexpr size_t typed = detail::overload_arity<Chosen>;
+    constexpr size_t count = generic_inputs<F, typed, attributes>();
 
     Operator& op = add(name);
     op.elementwise = true;
@@ -219,33 +266,79 @@ class Module {
     op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
       detail::BroadcastRule::infer(in, std::tuple<>{}, out);
     };
-    set_arguments(op, count, 1);
     op.attributes.resize(attributes);
     using Stored = detail::generic_attributes<Options...>;
     [&]<size_t... I>(std::index_sequence<I...>) {
       ((op.attributes[I].type = detail::attribute_param<std::tuple_element_t<I, Stored>>::type), ...);
     }(std::make_index_sequence<attributes>{});
-    add_generic<F, count, Stored>(op, typename detail::find_types<FloatTypes, Options...>::type{});
+    add_generic<F, Stored>(op, Chosen{}, std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
+    set_arguments(op, count, op.overloads.front().outputs.size());
     apply(op, std::move(options)...);
-
-    Tracer tracer;
-    const Symbol result = [&]<size_t... I, size_t... A>(std::index_sequence<I...>, std::index_sequence<A...>) {
-      const std::array<Symbol, count> in{tracer.input(op.inputs[I].name)...};
-      const std::vector<Symbol> attribute{tracer.attribute(op.attributes[A].name)...};
-      return Symbol(F{}(in[I]..., attribute[A]...));
-    }(std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
-    op.definitions.insert(op.definitions.begin(), tracer.definition({{op.outputs[0].name, result}}));
+    trace<F, Chosen>(op, std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
   }
 
-  template <class F, size_t Count, class Stored, class... T>
-  static void add_generic(Operator& op, Types<T...>) {
-    (op.overloads.push_back({std::vector<DType>(Count, dtype_of<T>),
-                             {dtype_of<T>},
-                             [](const Operator& o, const NodeInfo& reader) {
-                               return detail::make_generic<F, T>(o, reader, std::make_index_sequence<Count>{},
-                                                                 std::type_identity<Stored>{});
-                             }}),
-     ...);
+  template <class F, size_t Typed, size_t Attributes>
+  static constexpr size_t generic_inputs() {
+    if constexpr (Typed > 0) {
+      return Typed;
+    } else {
+      constexpr size_t arity = detail::find_arity<F, Symbol>();
+      static_assert(arity > 0, "this functor cannot be called with scalars: write `constexpr auto operator()(auto x) const`");
+      static_assert(Attributes < arity, "the functor needs a parameter for each attribute, after at least one input");
+      return arity - Attributes;
+    }
+  }
+
+  template <size_t, class T>
+  using always = T;
+
+  /// Adds an overload for each type, all inputs of that type.
+  template <class F, class Stored, class... T, size_t... I, size_t... A>
+  static void add_generic(Operator& op, Types<T...>, std::index_sequence<I...>, std::index_sequence<A...>) {
+    const auto add_type = [&]<class E>(std::type_identity<E>) {
+      using C = compute_t<E>;
+      using W = decltype(F{}(std::declval<always<I, detail::Wrapped<C>>>()..., std::declval<always<A, Scalar<C>>>()...));
+      using Results = typename detail::results_of<W, E>::type;
+      op.overloads.push_back({{always<I, std::integral_constant<DType, dtype_of<E>>>::value...},
+                              detail::dtypes_of(Results{}),
+                              [](const Operator& o, const NodeInfo& node) {
+                                return detail::make_generic<F, Results, C, always<I, E>...>(o, node, std::type_identity<Stored>{});
+                              }});
+    };
+    (add_type(std::type_identity<T>{}), ...);
+  }
+
+  /// Adds the overloads that are spelled out.
+  template <class F, class Stored, class... Signature, size_t... I, size_t... A>
+  static void add_generic(Operator& op, Overloads<Signature...>, std::index_sequence<I...>, std::index_sequence<A...>) {
+    const auto add_signature = [&]<class R, class... T>(std::type_identity<R(T...)>) {
+      static_assert(sizeof...(T) == sizeof...(I), "the overloads of one operator must have the same number of inputs");
+      using C = typename detail::attribute_number<T...>::type;
+      op.overloads.push_back({{dtype_of<T>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& node) {
+                                return detail::make_generic<F, detail::Returns<R>, C, T...>(o, node, std::type_identity<Stored>{});
+                              }});
+    };
+    (add_signature(std::type_identity<Signature>{}), ...);
+  }
+
+  /// Calls the functor with symbols, and keeps what it writes as the operator's definition. A bool is a condition.
+  template <class F, class Chosen, size_t... I, size_t... A>
+  static void trace(Operator& op, std::index_sequence<I...>, std::index_sequence<A...>) {
+    Tracer tracer;
+    const auto input = [&]<size_t K>(std::integral_constant<size_t, K>) {
+      if constexpr (detail::is_condition<Chosen, K>) return tracer.condition(op.inputs[K].name);
+      else return tracer.input(op.inputs[K].name);
+    };
+    const auto result = F{}(input(std::integral_constant<size_t, I>{})..., tracer.attribute(op.attributes[A].name)...);
+    std::vector<std::string> names;
+    for (const Argument& output : op.outputs) names.push_back(output.name);
+    op.definitions.insert(op.definitions.begin(), [&] {
+      if constexpr (requires { result.values; }) {
+        return std::apply([&](const auto&... r) { return tracer.definition(names, r...); }, result.values);
+      } else {
+        return tracer.definition(names, result);
+      }
+    }());
   }
 
   template <auto F, size_t Attributes, size_t... I>
@@ -260,7 +353,7 @@ class Module {
            using Read = detail::attributes_of<S, sizeof...(I)>;
            return [&]<class... A>(std::tuple<A...> attributes) -> std::unique_ptr<Kernel> {
              using Body = detail::FunctionBody<F, A...>;
-             return std::make_unique<detail::ElementwiseKernel<Body, R, detail::parameter<S, I>...>>(
+             return std::make_unique<detail::ElementwiseKernel<Body, detail::Returns<R>, detail::parameter<S, I>...>>(
                  Body{std::move(attributes)});
            }(Read::read(o, reader));
          }});
@@ -397,13 +490,24 @@ class Module {
   template <class... Options>
   static void apply(Operator& op, Options... options) {
     [[maybe_unused]] size_t attribute = 0;
+    constexpr bool named = (false || ... || detail::is_outputs<Options>);
     (apply_one(op, attribute, std::move(options)), ...);
-    for (size_t i = 0; i < op.attributes.size(); ++i) {
-      for (size_t j = 0; j < i; ++j) {
-        if (op.attributes[i].name == op.attributes[j].name) {
-          fail(op.full_name(), ": two attributes are named ", op.attributes[i].name);
-        }
-      }
+    const auto is_input = [&](const std::string& name) { return std::ranges::find(op.inputs, name, &Argument::name) != op.inputs.end(); };
+    if (!named && std::ranges::any_of(op.outputs, is_input, &Argument::name)) {  // inputs("x", "y") took the default
+      for (size_t i = 0; i < op.outputs.size(); ++i) op.outputs[i].name = i ? "out" + std::to_string(i) : "out";
+    }
+    check_names(op);
+  }
+
+  /// Throws an Error when two inputs, outputs or attributes share a name: definitions and errors go by names.
+  static void check_names(const Operator& op) {
+    std::vector<std::string> names;
+    for (const Argument& argument : op.inputs) names.push_back(argument.name);
+    for (const Argument& argument : op.outputs) names.push_back(argument.name);
+    for (const Attribute& attribute : op.attributes) names.push_back(attribute.name);
+    std::ranges::sort(names);
+    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+      fail(op.full_name(), ": two of its inputs, outputs and attributes are named ", *twice);
     }
   }
 
@@ -422,8 +526,8 @@ class Module {
       }
     } else if constexpr (std::is_same_v<Option, InputNames>) {
       rename(op, "inputs", op.inputs, option.names);
-    } else if constexpr (std::is_same_v<Option, OutputNames>) {
-      rename(op, "outputs", op.outputs, option.names);
+    } else if constexpr (detail::is_outputs<Option>) {
+      rename(op, "outputs", op.outputs, std::apply([](const auto&... n) { return std::vector<std::string>{std::string(n)...}; }, option.values));
     } else if constexpr (std::is_same_v<Option, Documentation>) {
       op.doc = std::move(option.text);
     } else if constexpr (std::is_same_v<Option, Definition>) {

@@ -8,11 +8,19 @@
 // math is graft's (std::exp does not compile on a Scalar), so the loop around it is one that the compiler widens.
 #pragma once
 
+#include <tuple>
 #include <type_traits>
 
+#include "graft/dtype.h"
 #include "graft/math.h"
 
 namespace graft {
+
+template <class T>
+  requires std::is_integral_v<T>
+GRAFT_INLINE constexpr T abs(T x) {
+  return x < 0 ? T(-x) : x;
+}
 
 /// Is the outcome of a comparison of two Scalars; use it in `where`.
 struct Condition {
@@ -68,6 +76,29 @@ struct Scalar {
   friend GRAFT_INLINE constexpr Scalar mish(Scalar x) { return graft::mish(x.value); }
   friend GRAFT_INLINE constexpr Scalar gelu(Scalar x) { return graft::gelu(x.value); }
   friend GRAFT_INLINE constexpr Scalar gelu_tanh(Scalar x) { return graft::gelu_tanh(x.value); }
+};
+
+/// Converts to T as ONNX's Cast does: towards zero for integers, rounding for 16-bit floats.
+template <class T, class U>
+GRAFT_INLINE constexpr Scalar<compute_t<T>> cast(Scalar<U> x) {
+  if constexpr (std::is_same_v<T, float16>) return to_float(to_float16(float(x.value)));
+  else if constexpr (std::is_same_v<T, bfloat16>) return to_float(to_bfloat16(float(x.value)));
+  else return T(x.value);
+}
+template <class T>
+GRAFT_INLINE constexpr Scalar<compute_t<T>> cast(Condition c) {
+  return compute_t<T>(c.value);
+}
+
+/// Gives the result where a condition is an input of the operator, or holds two of them.
+GRAFT_INLINE constexpr Condition where(Condition c, Condition a, Condition b) { return {c.value ? a.value : b.value}; }
+
+/// Is what a functor with several outputs returns: `return outputs{sum, difference};`. As an option of m.def it names
+/// the outputs: `outputs("sum", "difference")`.
+template <class... T>
+struct outputs {
+  std::tuple<T...> values;
+  constexpr outputs(T... v) : values(v...) {}
 };
 
 }  // namespace graft

@@ -2,7 +2,7 @@
 //
 //   Tracer tracer;
 //   Symbol y = HardSwish{}(tracer.input("x"));
-//   tracer.definition("y", y).text;     // "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)"
+//   tracer.definition({"y"}, y).text;     // "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)"
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "graft/definition.h"
+#include "graft/dtype.h"
 #include "graft/error.h"
 
 namespace graft {
@@ -23,12 +24,13 @@ namespace detail {
 
 /// Is the opset of the default domain from which on an operator means what a traced definition says.
 inline int opset_of(std::string_view op) {
+  op = op.substr(0, op.find('<'));
   struct Since {
     std::string_view op;
     int opset;
   };
   static constexpr Since table[] = {
-      {"Abs", 6},   {"Add", 7},   {"And", 7},    {"Clip", 11},           {"Cos", 7},          {"Div", 7},
+      {"Abs", 6},   {"Add", 7},   {"And", 7},    {"Cast", 9}, {"Clip", 11},           {"Cos", 7},          {"Div", 7},
       {"Equal", 11}, {"Erf", 9},  {"Exp", 6},    {"Greater", 9},         {"Less", 9},         {"Log", 6},
       {"Max", 8},   {"Min", 8},   {"Mul", 7},    {"Neg", 6},             {"Not", 1},          {"Or", 7},
       {"Reciprocal", 6}, {"Sigmoid", 6}, {"Sin", 7}, {"Softplus", 1},    {"Sqrt", 6},         {"Sub", 7},
@@ -89,14 +91,19 @@ class Tracer {
     return symbol.node;
   }
 
-  /// Writes the definition whose outputs are these results. A part that is used twice gets a name of its own.
-  Definition definition(const std::vector<std::pair<std::string, Symbol>>& outputs) {
+  int node_of(const SymbolicCondition& condition) { return condition.node; }
+  SymbolicCondition condition(std::string_view name) { return {this, leaf(std::string(name)).node}; }
+
+  /// Writes the definition whose outputs are these results (Symbols or conditions). A part that is used twice gets a
+  /// name of its own.
+  template <class... Result>
+  Definition definition(const std::vector<std::string>& names, const Result&... results) {
+    return definition(names, std::vector<int>{node_of(results)...});
+  }
+
+  Definition definition(const std::vector<std::string>& outputs, const std::vector<int>& roots) {
     for (auto& node : nodes_) node.uses = 0;
-    std::vector<int> roots;
-    for (const auto& [name, symbol] : outputs) {
-      roots.push_back(node_of(symbol));
-      ++nodes_[size_t(roots.back())].uses;
-    }
+    for (int root : roots) ++nodes_[size_t(root)].uses;
     // Nodes are in order of creation, so a node's arguments come before it.
     std::vector<bool> needed(nodes_.size(), false);
     for (int root : roots) needed[size_t(root)] = true;
@@ -119,7 +126,7 @@ class Tracer {
       names.emplace(int(i), name);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      text += (i ? "; " : "") + outputs[i].first + " = ";
+      text += (i ? "; " : "") + outputs[i] + " = ";
       // A leaf or a named part needs a node of its own to become an output.
       const bool plain = nodes_[size_t(roots[i])].leaf || names.contains(roots[i]);
       text += plain ? "Identity(" + write(roots[i], names) + ")" : write(roots[i], names);
@@ -199,6 +206,17 @@ inline SymbolicCondition operator||(SymbolicCondition a, SymbolicCondition b) {
 
 inline Symbol where(SymbolicCondition c, Symbol a, Symbol b) {
   return {c.tracer, c.tracer->add_condition("Where", {c.node, c.tracer->node_of(a), c.tracer->node_of(b)})};
+}
+inline SymbolicCondition where(SymbolicCondition c, SymbolicCondition a, SymbolicCondition b) {
+  return {c.tracer, c.tracer->add_condition("Where", {c.node, a.node, b.node})};
+}
+template <class T>
+Symbol cast(Symbol x) {
+  return {x.tracer, x.tracer->add("Cast<to=" + std::to_string(int(dtype_of<T>)) + ">", {x})};
+}
+template <class T>
+Symbol cast(SymbolicCondition c) {
+  return {c.tracer, c.tracer->add_condition("Cast<to=" + std::to_string(int(dtype_of<T>)) + ">", {c.node})};
 }
 inline Symbol min(Symbol a, Symbol b) { return detail::record("Min", {a, b}); }
 inline Symbol max(Symbol a, Symbol b) { return detail::record("Max", {a, b}); }

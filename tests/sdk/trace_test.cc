@@ -7,7 +7,7 @@ namespace {
 template <class F>
 Definition trace(F f) {
   Tracer tracer;
-  return tracer.definition({{"y", f(tracer.input("x"), tracer.attribute("a"))}});
+  return tracer.definition({"y"}, f(tracer.input("x"), tracer.attribute("a")));
 }
 
 TEST(Trace, WritesTheExpression) {

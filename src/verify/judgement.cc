@@ -69,19 +69,17 @@ Tolerance unit_in_the_last_place(runtime::DataType type) {
   }
 }
 
-/// Gives how many times the reference's error the candidate's may be: the fewer elements, the more the
-/// largest is chance.
-double allowed_times(const Difference& reference) { return reference.elements < 1000 ? 4 : 2; }
+// How many times the reference's error the candidate's may be; judgement.h gives the reason.
+constexpr double allowed_times = 4;
 
 /// Says how the candidate's outputs are further from float64 than the reference's, or nothing. `reference`
 /// holds the largest errors of the reference, `candidate` those of the candidate.
 std::string beyond_float64(const Difference& reference, const Difference& candidate, const Tensor& truth,
                            const Tensor& found) {
-  const double times = allowed_times(reference);
   const Tolerance unit = unit_in_the_last_place(truth.type);
   const Difference beyond =
       compare_tensors(candidate.output, truth, found,
-                      Tolerance{times * reference.largest_absolute + unit.absolute, unit.relative});
+                      Tolerance{allowed_times * reference.largest_absolute + unit.absolute, unit.relative});
   if (beyond.largest_excess > 1) {
     return fmt::format(
         "output {}{}: {} instead of {} in a float64 evaluation, from which the reference is {:.3g} away at "
@@ -89,7 +87,7 @@ std::string beyond_float64(const Difference& reference, const Difference& candid
         beyond.output, runtime::to_string(beyond.worst->index), beyond.worst->candidate,
         beyond.worst->reference, reference.largest_absolute);
   }
-  if (candidate.ulp_90 > times * reference.ulp_90 + 1) {
+  if (candidate.ulp_90 > allowed_times * reference.ulp_90 + 1) {
     return fmt::format(
         "output {}: 10 % of the elements are {:.3g} ulp and more away from a float64 evaluation, those of "
         "the "

@@ -62,12 +62,12 @@ struct Judgement : Levels {
 /// - an output of another shape or type, or an integer, bool or string that differs;
 /// - a given tolerance that is not kept;
 /// - without one, where the reference can be evaluated in float64: an element that is further from that than
-/// four times
-///   the reference's largest error plus one ulp; or, at the 90th percentile of all elements, an error in ulp
-///   that is more than four times the reference's plus one. Four times, since the largest of many roundings
-///   is chance, and one element may carry it: on PP-OCRv4 an honest rewrite (times 1/6 for divided by 6) had
-///   up to 2.5 times the reference's error in 24 trials of 5 sets; a constant 6 changed to 6.001 in one node
-///   had 9 to 340 times on at least one set of each trial;
+///   four times the reference's largest error plus one ulp; or, at the 90th percentile of all elements, an
+///   error in ulp that is more than four times the reference's plus one. Four is a choice: the largest of
+///   many roundings is chance, and one element may carry it. Of 24 trials of an honest rewrite of PP-OCRv4
+///   (times 1/6 for divided by 6) one had 2.5 times the reference's error, and a limit of two refused it.
+///   With four, 12 of the same trials were run again and passed, and a 6 changed to 6.001 in one node was
+///   found in all of 36;
 /// - else a difference out of default_tolerance and beyond ORT's own between no and full optimisation.
 /// InputError when a model does not load or run, or the two differ in inputs or outputs.
 Judgement judge(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& reference,

@@ -134,6 +134,10 @@ bool Matcher::use_constant(ValueId value, NodeId reader) {
   return miss(Reason::output_shape_changes, fmt::format("`{}` has rank {}, the value beside it rank {}", name, constant->rank(), rank));
 }
 
+bool Matcher::use_constants(const std::vector<std::pair<ValueId, NodeId>>& constants) {
+  return std::all_of(constants.begin(), constants.end(), [this](const auto& read) { return use_constant(read.first, read.second); });
+}
+
 bool Matcher::bind(const std::string& attribute, double value, DataType type) {
   // Attributes are single floats; a double that is none would change.
   if (type == DataType::float64 && static_cast<double>(static_cast<float>(value)) != value &&
@@ -331,9 +335,7 @@ bool Matcher::solve_input(const Goal& goal, int input) {
         expansion->coefficient.value != -1 || !expansion->attribute.empty())
       return false;
     if (!use(expansion->nodes)) return false;
-    for (const auto& [constant, reader] : expansion->constants) {
-      if (!use_constant(constant, reader)) return false;
-    }
+    if (!use_constants(expansion->constants)) return false;
     found = expansion->factors[0].value;
   }
   found = without_ones(found);
@@ -435,9 +437,7 @@ bool Matcher::cut(const Goal& goal, const Product& product, std::vector<Factor>&
     const auto expansion = model_.expand(factor);
     if (!expansion || !expansion->attribute.empty()) return false;
     const Mark before = mark();
-    bool usable = use(expansion->nodes);
-    for (const auto& [constant, reader] : expansion->constants) usable = usable && use_constant(constant, reader);
-    if (usable) {
+    if (use(expansion->nodes) && use_constants(expansion->constants)) {
       std::vector<Factor> next(frontier.begin(), frontier.begin() + static_cast<long>(at));
       next.insert(next.end(), expansion->factors.begin(), expansion->factors.end());
       next.insert(next.end(), frontier.begin() + static_cast<long>(at) + 1, frontier.end());
@@ -582,9 +582,7 @@ bool Matcher::solve_sum(const Goal& goal, ValueId wanted) {
 
 bool Matcher::same_bound(const Bound& wanted, const Bound& found) {
   if (wanted.kind == Bound::absent || found.kind == Bound::absent) return wanted.kind == found.kind;
-  if (found.value != none) {
-    if (found.spreads ? !use_constant(found.value, found.node) : (constants_.push_back(found.value), false)) return false;
-  }
+  if (found.value != none) constants_.push_back(found.value);
   if (wanted.kind == Bound::number) {
     if (found.kind != Bound::number) return miss_constant(found.value, wanted.real.value);
     if (agree(wanted.real, found.real)) return true;
@@ -607,7 +605,7 @@ bool Matcher::solve_clip(const Goal& goal, ValueId wanted) {
   for (int merge = 1; merge <= 3; ++merge) {
     const auto clip = model_.clip(found, merge);
     if (!clip) break;
-      if (use(passed) && use(clip->nodes) && same_bound(asked->low, clip->low) && same_bound(asked->high, clip->high)) {
+      if (use(passed) && use(clip->nodes) && use_constants(clip->constants) && same_bound(asked->low, clip->low) && same_bound(asked->high, clip->high)) {
       Goal next;
       next.wanted = asked->operand;
       next.found = clip->operand;
@@ -628,9 +626,7 @@ bool Matcher::solve_scaled_clip(const Goal& goal, ValueId wanted) {
   if (!asked || !clip) return false;
   if ((!goal.wanted_scaled && !asked->scale.neutral) || (!goal.found_scaled && !clip->scale.neutral)) return false;
   if (!use(passed) || !use(clip->nodes)) return false;
-  for (const auto& [constant, reader] : clip->constants) {
-    if (!use_constant(constant, reader)) return false;
-  }
+  if (!use_constants(clip->constants)) return false;
   const std::pair<const Real*, const Real*> pairs[] = {{&asked->offset, &clip->offset}, {&asked->low, &clip->low}, {&asked->high, &clip->high}};
   for (const auto& [want, have] : pairs) {
     if (!agree(*want, *have) &&
@@ -720,9 +716,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
         expansion->coefficient.value != -1)
       return false;
     if (!use(expansion->nodes)) return false;
-    for (const auto& [constant, reader] : expansion->constants) {
-      if (!use_constant(constant, reader)) return false;
-    }
+    if (!use_constants(expansion->constants)) return false;
     passed.clear();
     found = model_.resolve(expansion->factors[0].value, &passed);
     if (found == none || !use(passed)) return false;
@@ -737,9 +731,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
         !(expansion->coefficient.neutral || expansion->coefficient.value == 1))
       return false;
     if (!use(expansion->nodes)) return false;
-    for (const auto& [constant, reader] : expansion->constants) {
-      if (!use_constant(constant, reader)) return false;
-    }
+    if (!use_constants(expansion->constants)) return false;
     return solve_logistic(goal, *asked, expansion->factors[0].value);
   }
   if (asked->op == "Softplus" && operation->op == "Log" && goal.under_tanh) {
@@ -767,7 +759,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
   const auto attributes = attributes_;
   const auto integers = integers_;
   const Mark before = mark();
-  if (use(operation->nodes) && same_attributes(*asked, *operation)) {
+  if (use(operation->nodes) && use_constants(operation->constants) && same_attributes(*asked, *operation)) {
       if (solve_operands(goal, *asked, *operation, false)) return true;
     if (asked->operands.size() == 2 && commutative.count(asked->op) && solve_operands(goal, *asked, *operation, true)) return true;
   }

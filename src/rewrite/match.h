@@ -83,6 +83,7 @@ class Matcher {
   bool miss_constant(ValueId found, double wanted);
   bool use(const std::vector<NodeId>& nodes);
   bool use_constant(ValueId constant, NodeId reader);
+  bool use_constants(const std::vector<std::pair<ValueId, NodeId>>& constants);
   bool bind(const std::string& attribute, double value, DataType type);
   std::string_view head(const NormalForm& normal, ValueId value) const;
 

@@ -244,10 +244,9 @@ std::optional<Sum> NormalForm::sum(ValueId value) const {
   return sum;
 }
 
-Bound NormalForm::bound_of(NodeId node, ValueId value) const {
+Bound NormalForm::bound_of(ValueId value) const {
   Bound bound;
   bound.value = value;
-  bound.node = node;
   const graph::Constant* constant = scalar(value);
   if (!constant) {
     bound.kind = Bound::computed;
@@ -285,16 +284,16 @@ std::optional<Clip> NormalForm::clip(ValueId value, int merge) const {
         bound.real = Real::of(attribute.f(), DataType::float32);
       }
     }
-    if (index_.input(node, 1) != none) clip.low = bound_of(node, index_.input(node, 1));
-    if (index_.input(node, 2) != none) clip.high = bound_of(node, index_.input(node, 2));
+    if (index_.input(node, 1) != none) clip.low = bound_of(index_.input(node, 1));
+    if (index_.input(node, 2) != none) clip.high = bound_of(index_.input(node, 2));
   } else {
     const ValueId first = index_.input(node, 0), second = index_.input(node, 1);
     if (first == none || second == none) return {};
     const bool second_is_bound = constants_.find(second) != nullptr;
     clip.operand = second_is_bound ? first : second;
     Bound& bound = name == "Max" ? clip.low : clip.high;
-    bound = bound_of(node, second_is_bound ? second : first);
-    bound.spreads = true;
+    bound = bound_of(second_is_bound ? second : first);
+    clip.constants.emplace_back(bound.value, node);
   }
   if (clip.operand == none) return {};
   if (merge > 1) {
@@ -314,6 +313,7 @@ std::optional<Clip> NormalForm::clip(ValueId value, int merge) const {
     clip.operand = inner->operand;
     clip.nodes.insert(clip.nodes.end(), passed.begin(), passed.end());
     clip.nodes.insert(clip.nodes.end(), inner->nodes.begin(), inner->nodes.end());
+    clip.constants.insert(clip.constants.end(), inner->constants.begin(), inner->constants.end());
   }
   return clip;
 }
@@ -324,9 +324,7 @@ std::optional<ScaledClip> NormalForm::scaled_clip(ValueId value) const {
   if (!outer || outer->low.kind != Bound::number || outer->high.kind != Bound::number) return {};
   ScaledClip scaled;
   scaled.nodes = outer->nodes;
-  for (const Bound* bound : {&outer->low, &outer->high}) {
-    if (bound->value != none && bound->spreads) scaled.constants.emplace_back(bound->value, bound->node);
-  }
+  scaled.constants = outer->constants;
   scaled.low = outer->low.real;
   scaled.high = outer->high.real;
   scaled.offset = Real::of(0, DataType::float64);
@@ -402,6 +400,7 @@ std::optional<Operation> NormalForm::operation(ValueId value) const {
     const graph::Constant* power = scalar(operation.operands[1]);
     if (power && power->attribute.empty() && power->value == 0.5) {
       operation.op = "Sqrt";
+      operation.constants.emplace_back(operation.operands[1], node);
       operation.operands.pop_back();
     }
   }

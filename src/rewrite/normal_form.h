@@ -73,14 +73,13 @@ struct Bound {
   Real real;
   std::string name;        ///< of an attribute
   ValueId value = none;    ///< where a value holds it
-  NodeId node = none;      ///< that reads it
-  bool spreads = false;    ///< by Min or Max, where the bound's shape broadcasts
 };
 
 struct Clip {
   ValueId operand = none;
   Bound low, high;
   std::vector<NodeId> nodes;
+  std::vector<std::pair<ValueId, NodeId>> constants;  ///< that Min and Max read: their shapes broadcast, whichever bound counts in the end
 };
 
 /// Is Clip(x + offset, low, high) after its scale has been taken out.
@@ -98,6 +97,7 @@ struct Operation {
   std::vector<NodeId> nodes;
   NodeId node = none;
   std::optional<std::vector<int64_t>> axes;
+  std::vector<std::pair<ValueId, NodeId>> constants;  ///< read on the way and not among the operands, and by which node
 };
 
 /// Is one way to take a product apart: the factors of a factor, and what else was read.
@@ -143,7 +143,7 @@ class NormalForm {
   std::string_view op(NodeId node) const;
 
  private:
-  Bound bound_of(NodeId node, ValueId value) const;
+  Bound bound_of(ValueId value) const;
 
   const graph::Index& index_;
   const graph::Constants& constants_;

@@ -162,6 +162,38 @@ TEST(Matching, ConstantsAreRoundedToTheirType) {
   }
 }
 
+TEST(Matching, AConstantThatAddsDimensionsIsRefusedWhereverItStands) {
+  const std::pair<const char*, const char*> spelled[] = {
+      {"HardSwish", "y = Div(Mul(x, Clip(Add(x, [[3]]), 0, 6)), 6)"},
+      {"HardSwish", "y = Div(Mul(x, Min(Max(Add(x, 3), [[0]]), 6)), 6)"},
+      {"HardSwish", "y = Div(Mul(x, Min(Max(Max(Add(x, 3), [[-1]]), 0), 6)), 6)"},
+      {"HardSwish", "y = Mul(x, Clip(Add(Mul(x, [[0.16666666666666666]]), 0.5), 0, 1))"},
+      {"HardSwish", "y = Mul([[0.16666666666666666]], Mul(x, Clip(Add(x, 3), 0, 6)))"},
+      {"Silu", "y = Mul(x, Sigmoid(Mul(x, [[1]])))"},
+      {"Silu", "y = Div(x, Add([[1]], Exp(Neg(x))))"},
+      {"Mish", "y = Mul(x, Tanh(Log(Add(Exp(x), [[1]]))))"},
+      {"Cube", "y = Pow(x, [[3]])"},
+      {"Leaky", "y = Where(Greater(x, [[0]]), x, Mul(x, 0.25))"},
+      {"Norm", "d = Sub(x, ReduceMean<axes=[-1]>(x)); y = Div(d, Pow(Add(ReduceMean<axes=[-1]>(Mul(d, d)), 0.5), [[0.5]]))"}};
+  for (auto [op, text] : spelled) {
+    std::string written = text;
+    const Pattern pattern(definition_of(op));
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{4}, std::vector<int64_t>{3, 4}}) {
+      // The reader of definitions has no nested lists: [[k]] stands for a constant of shape [1,1].
+      std::string flat = written;
+      for (size_t at; (at = flat.find("[[")) != std::string::npos;) flat.replace(at, 2, "[");
+      for (size_t at; (at = flat.find("]]")) != std::string::npos;) flat.replace(at, 2, "]");
+      onnx::ModelProto model = small_model(flat, {.shape = shape});
+      for (auto& node : *model.mutable_graph()->mutable_node()) {
+        if (node.op_type() == "Constant" && node.attribute(0).t().data_type() == 1 && node.attribute(0).t().dims_size() == 1)
+          node.mutable_attribute(0)->mutable_t()->add_dims(1);
+      }
+      Place place(std::move(model));
+      EXPECT_EQ(place.matcher.match(pattern, place.root()).has_value(), shape.size() == 2) << text << shape.size();
+    }
+  }
+}
+
 TEST(Matching, TheInputMayBeAProductOrANegatedValueItself) {
   const Pattern pattern(definition_of("HardSwish"));
   for (const char* input : {"Mul(x, Abs(x))", "Mul(2, x)", "Neg(x)", "Div(x, Abs(x))", "Pow(x, 2)", "Clip(x, 0, 6)", "Add(x, 3)", "Sub(x, 3)"}) {

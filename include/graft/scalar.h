@@ -62,10 +62,17 @@ struct Scalar {
     return graft::clamp(x.value, low.value, high.value);
   }
   friend GRAFT_INLINE constexpr Scalar abs(Scalar x) { return graft::abs(x.value); }
+  friend GRAFT_INLINE constexpr Scalar floor(Scalar x) { return graft::floor(x.value); }
+  friend GRAFT_INLINE constexpr Scalar ceil(Scalar x) { return graft::ceil(x.value); }
+  friend GRAFT_INLINE constexpr Scalar round(Scalar x) { return graft::round(x.value); }
   friend GRAFT_INLINE constexpr Scalar sqrt(Scalar x) { return graft::sqrt(x.value); }
   friend GRAFT_INLINE constexpr Scalar rsqrt(Scalar x) { return graft::rsqrt(x.value); }
+  friend GRAFT_INLINE constexpr Scalar pow(Scalar x, Scalar y) { return graft::pow(x.value, y.value); }
   friend GRAFT_INLINE constexpr Scalar exp(Scalar x) { return graft::exp(x.value); }
+  friend GRAFT_INLINE constexpr Scalar exp2(Scalar x) { return graft::exp2(x.value); }
+  friend GRAFT_INLINE constexpr Scalar expm1(Scalar x) { return graft::expm1(x.value); }
   friend GRAFT_INLINE constexpr Scalar log(Scalar x) { return graft::log(x.value); }
+  friend GRAFT_INLINE constexpr Scalar log1p(Scalar x) { return graft::log1p(x.value); }
   friend GRAFT_INLINE constexpr Scalar tanh(Scalar x) { return graft::tanh(x.value); }
   friend GRAFT_INLINE constexpr Scalar sigmoid(Scalar x) { return graft::sigmoid(x.value); }
   friend GRAFT_INLINE constexpr Scalar erf(Scalar x) { return graft::erf(x.value); }

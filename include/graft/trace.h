@@ -34,7 +34,8 @@ inline int opset_of(std::string_view op) {
       {"Equal", 11}, {"Erf", 9},  {"Exp", 6},    {"Greater", 9},         {"Less", 9},         {"Log", 6},
       {"Max", 8},   {"Min", 8},   {"Mul", 7},    {"Neg", 6},             {"Not", 1},          {"Or", 7},
       {"Reciprocal", 6}, {"Sigmoid", 6}, {"Sin", 7}, {"Softplus", 1},    {"Sqrt", 6},         {"Sub", 7},
-      {"Tanh", 6},  {"Where", 9}, {"GreaterOrEqual", 12}, {"LessOrEqual", 12}, {"Identity", 1}};
+      {"Tanh", 6},  {"Where", 9}, {"GreaterOrEqual", 12}, {"LessOrEqual", 12}, {"Identity", 1},
+      {"Ceil", 6},  {"Floor", 6}, {"Pow", 7},    {"Round", 11}};
   for (const Since& entry : table) {
     if (entry.op == op) return entry.opset;
   }
@@ -222,10 +223,17 @@ inline Symbol min(Symbol a, Symbol b) { return detail::record("Min", {a, b}); }
 inline Symbol max(Symbol a, Symbol b) { return detail::record("Max", {a, b}); }
 inline Symbol clamp(Symbol x, Symbol low, Symbol high) { return detail::record("Clip", {x, low, high}); }
 inline Symbol abs(Symbol x) { return detail::record("Abs", {x}); }
+inline Symbol floor(Symbol x) { return detail::record("Floor", {x}); }
+inline Symbol ceil(Symbol x) { return detail::record("Ceil", {x}); }
+inline Symbol round(Symbol x) { return detail::record("Round", {x}); }
 inline Symbol sqrt(Symbol x) { return detail::record("Sqrt", {x}); }
 inline Symbol rsqrt(Symbol x) { return detail::record("Reciprocal", {sqrt(x)}); }
+inline Symbol pow(Symbol x, Symbol y) { return detail::record("Pow", {x, y}); }
 inline Symbol exp(Symbol x) { return detail::record("Exp", {x}); }
+inline Symbol exp2(Symbol x) { return pow(2, x); }
+inline Symbol expm1(Symbol x) { return exp(x) - 1; }
 inline Symbol log(Symbol x) { return detail::record("Log", {x}); }
+inline Symbol log1p(Symbol x) { return log(1 + x); }
 inline Symbol tanh(Symbol x) { return detail::record("Tanh", {x}); }
 inline Symbol sigmoid(Symbol x) { return detail::record("Sigmoid", {x}); }
 inline Symbol erf(Symbol x) { return detail::record("Erf", {x}); }

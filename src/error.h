@@ -1,5 +1,6 @@
 #pragma once
-/// Lets every part of the command say who is at fault; main() turns either error into one line and an exit code.
+/// Lets every part of the command say who is at fault; main() turns either error into one line and an exit
+/// code.
 ///
 ///   throw InputError("model.onnx: the file is empty");
 #include <stdexcept>
@@ -7,7 +8,8 @@
 
 namespace graft {
 
-/// Says that the call or an input file is wrong: exit code 2. The text is one line that names the file and the cause.
+/// Says that the call or an input file is wrong: exit code 2. The text is one line that names the file and
+/// the cause.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

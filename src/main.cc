@@ -49,7 +49,8 @@ int complain(const std::string& text, int code) {
 
 bool is_command(const CLI::App& app, const std::string& word) {
   const auto commands = app.get_subcommands(nullptr);
-  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) { return command->get_name() == word; });
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
 /// Says which command was meant by a word that is none.
@@ -72,25 +73,30 @@ std::string explain_unknown_command(const CLI::App& app, const std::string& word
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Grafts C++ operators into ONNX models: the operator's definition is looked for in the model, replaced, and kept\n"
-               "as a fallback, so that the model runs everywhere and faster where the library is.");
+  CLI::App app(
+      "Grafts C++ operators into ONNX models: the operator's definition is looked for in the model, "
+      "replaced, and kept\n"
+      "as a fallback, so that the model runs everywhere and faster where the library is.");
   app.name("graft");
   app.set_version_flag("--version", "graft " GRAFT_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit code: 0 done, 1 the answer is bad (drift, no match), 2 the call or an input file is wrong.\n"
-             "`graft COMMAND --help` explains a command.");
+  app.footer(
+      "Exit code: 0 done, 1 the answer is bad (drift, no match), 2 the call or an input file is wrong.\n"
+      "`graft COMMAND --help` explains a command.");
   graft::Command chosen;
   graft::add_inject(app, chosen);
   graft::add_verify(app, chosen);
   graft::add_describe(app, chosen);
   try {
-    if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) return complain(explain_unknown_command(app, argv[1]), 2);
+    if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1]))
+      return complain(explain_unknown_command(app, argv[1]), 2);
     app.parse(argc, argv);
     return chosen();
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::RequiredError& error) {
-    if (argc > 1) return complain(std::string(error.what()) + fmt::format(" (see `graft {} --help`)", argv[1]), 2);
+    if (argc > 1)
+      return complain(std::string(error.what()) + fmt::format(" (see `graft {} --help`)", argv[1]), 2);
     fmt::print("{}", app.help());
     return 2;
   } catch (const CLI::ParseError& error) {

@@ -35,7 +35,11 @@ bool is_library(const std::filesystem::path& file) {
   char start[4] = {};
   if (stream.read(start, 4)) {
     const std::string_view magic(start, 4);
-    return magic == std::string_view("\x7f" "ELF", 4) || magic.substr(0, 2) == "MZ" || magic == "\xcf\xfa\xed\xfe";
+    return magic == std::string_view(
+                        "\x7f"
+                        "ELF",
+                        4) ||
+           magic.substr(0, 2) == "MZ" || magic == "\xcf\xfa\xed\xfe";
   }
   const std::string extension = file.extension().string();
   return extension == ".so" || extension == ".dll" || extension == ".dylib";
@@ -91,7 +95,9 @@ std::string attributes_text(const runtime::OperatorDescription& op) {
   for (const auto& attribute : op.attributes) {
     const std::string value = value_text(attribute.default_value);
     all.push_back(fmt::format("{} {}{}", to_string(attribute.type), attribute.name,
-                              attribute.required ? " (required)" : value.empty() ? "" : " = " + value));
+                              attribute.required ? " (required)"
+                              : value.empty()    ? ""
+                                                 : " = " + value));
   }
   return fmt::format("{}", fmt::join(all, ", "));
 }
@@ -111,28 +117,32 @@ int describe_library(const DescribeArguments& arguments) {
               {Align::left, Align::left, Align::left, Align::left, Align::left, Align::left, Align::left});
   for (const auto& op : library.operators) {
     std::string provider = op.provider;
-    if (provider.ends_with("ExecutionProvider")) provider.resize(provider.size() - std::string_view("ExecutionProvider").size());
-    table.add({fmt::format("{}:{}", op.domain, op.name), ports_text(op.inputs), ports_text(op.outputs), types_text(op), attributes_text(op),
-               provider, std::string(to_string(op.shape))});
+    if (provider.ends_with("ExecutionProvider"))
+      provider.resize(provider.size() - std::string_view("ExecutionProvider").size());
+    table.add({fmt::format("{}:{}", op.domain, op.name), ports_text(op.inputs), ports_text(op.outputs),
+               types_text(op), attributes_text(op), provider, std::string(to_string(op.shape))});
   }
   fmt::print("{}", table.text());
   Table definitions({"definition", "opset", ""}, {Align::left, Align::right, Align::left});
   for (const auto& op : library.operators) {
     if (op.definitions.empty()) definitions.add({op.name, "", "none: inject cannot look for it"});
-    for (const auto& definition : op.definitions) definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});
+    for (const auto& definition : op.definitions)
+      definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});
   }
   fmt::print("\n{}", definitions.text());
   return 0;
 }
 
 std::string type_text(const onnx::TypeProto& declared) {
-  if (!declared.has_tensor_type()) return declared.value_case() == onnx::TypeProto::VALUE_NOT_SET ? "?" : "not a tensor";
+  if (!declared.has_tensor_type())
+    return declared.value_case() == onnx::TypeProto::VALUE_NOT_SET ? "?" : "not a tensor";
   graph::Symbols symbols;
   const graph::Type type = symbols.read(declared);
   std::string text(runtime::type_name(type.type));
   if (!type.dims) return text + "[...]";
   std::vector<std::string> dims;
-  for (const graph::Dim dim : *type.dims) dims.push_back(dim >= 0 ? std::to_string(dim) : dim == graph::unknown ? "?" : symbols.name(dim));
+  for (const graph::Dim dim : *type.dims)
+    dims.push_back(dim >= 0 ? std::to_string(dim) : dim == graph::unknown ? "?" : symbols.name(dim));
   return fmt::format("{}[{}]", text, fmt::join(dims, ","));
 }
 
@@ -157,12 +167,19 @@ int describe_model(const DescribeArguments& arguments) {
   std::set<std::string> constants;
   for (const auto& tensor : graph.initializer()) constants.insert(tensor.name());
   if (arguments.common.json) {
-    ordered_json report{{"schema", "graft.describe/1"}, {"kind", "model"}, {"file", arguments.file}, {"bytes", model.size},
+    ordered_json report{{"schema", "graft.describe/1"},
+                        {"kind", "model"},
+                        {"file", arguments.file},
+                        {"bytes", model.size},
                         {"ir_version", model.proto.ir_version()}};
-    for (const auto& import : model.proto.opset_import()) report["imports"][import.domain()] = import.version();
+    for (const auto& import : model.proto.opset_import())
+      report["imports"][import.domain()] = import.version();
     const auto list = [&](const auto& values) {
       ordered_json all = ordered_json::array();
-      for (const auto& value : values) all.push_back({{"name", value.name()}, {"type", type_text(value.type())}, {"default", constants.count(value.name()) > 0}});
+      for (const auto& value : values)
+        all.push_back({{"name", value.name()},
+                       {"type", type_text(value.type())},
+                       {"default", constants.count(value.name()) > 0}});
       return all;
     };
     report["inputs"] = list(graph.input());
@@ -170,10 +187,12 @@ int describe_model(const DescribeArguments& arguments) {
     report["nodes"] = nodes;
     report["standard_operators"] = standard;
     ordered_json others = ordered_json::array();
-    for (const auto& [name, count] : custom) others.push_back({{"name", name}, {"nodes", count}, {"function", has_function(name)}});
+    for (const auto& [name, count] : custom)
+      others.push_back({{"name", name}, {"nodes", count}, {"function", has_function(name)}});
     report["other_operators"] = others;
     ordered_json functions = ordered_json::array();
-    for (const auto& function : model.proto.functions()) functions.push_back(graph::qualified_name(function.domain(), function.name()));
+    for (const auto& function : model.proto.functions())
+      functions.push_back(graph::qualified_name(function.domain(), function.name()));
     report["functions"] = functions;
     report["external_data"] = external;
     fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
@@ -182,17 +201,26 @@ int describe_model(const DescribeArguments& arguments) {
   if (arguments.common.quiet) return 0;
   std::vector<std::string> imports;
   for (const auto& import : model.proto.opset_import())
-    imports.push_back(fmt::format("{} {}", import.domain().empty() ? "opset" : import.domain(), import.version()));
-  fmt::print("{}: a model of {:.1f} MB, IR version {}, {}, {}\n\n", arguments.file, static_cast<double>(model.size) / 1e6,
-             model.proto.ir_version(), imports.empty() ? "no opset" : fmt::format("{}", fmt::join(imports, ", ")), report::counted(nodes, "node"));
+    imports.push_back(
+        fmt::format("{} {}", import.domain().empty() ? "opset" : import.domain(), import.version()));
+  fmt::print("{}: a model of {:.1f} MB, IR version {}, {}, {}\n\n", arguments.file,
+             static_cast<double>(model.size) / 1e6, model.proto.ir_version(),
+             imports.empty() ? "no opset" : fmt::format("{}", fmt::join(imports, ", ")),
+             report::counted(nodes, "node"));
   Table values({"value", "name", "type"}, {Align::left, Align::left, Align::left});
-  for (const auto& input : graph.input()) values.add({constants.count(input.name()) ? "input (has a default)" : "input", report::printable(input.name()), type_text(input.type())});
-  for (const auto& output : graph.output()) values.add({"output", report::printable(output.name()), type_text(output.type())});
+  for (const auto& input : graph.input())
+    values.add({constants.count(input.name()) ? "input (has a default)" : "input",
+                report::printable(input.name()), type_text(input.type())});
+  for (const auto& output : graph.output())
+    values.add({"output", report::printable(output.name()), type_text(output.type())});
   fmt::print("{}\n", values.text());
   Table operators({"operator", "nodes", "needs"}, {Align::left, Align::right, Align::left});
   for (const auto& [name, count] : custom)
-    operators.add({report::printable(name), std::to_string(count), has_function(name) ? "nothing: a function of the model, or a library that is faster" : "a library"});
-  for (const auto& [name, count] : standard) operators.add({report::printable(name), std::to_string(count), ""});
+    operators.add(
+        {report::printable(name), std::to_string(count),
+         has_function(name) ? "nothing: a function of the model, or a library that is faster" : "a library"});
+  for (const auto& [name, count] : standard)
+    operators.add({report::printable(name), std::to_string(count), ""});
   fmt::print("{}", operators.text());
   if (!external.empty()) fmt::print("\nexternal data: {}\n", fmt::join(external, ", "));
   return 0;
@@ -206,7 +234,9 @@ void add_describe(CLI::App& app, Command& chosen) {
   command->add_option("file", arguments->file, "An operator library or a model")->required();
   add_common_options(*command, arguments->common, false);
   command->callback([arguments, &chosen] {
-    chosen = [arguments] { return is_library(arguments->file) ? describe_library(*arguments) : describe_model(*arguments); };
+    chosen = [arguments] {
+      return is_library(arguments->file) ? describe_library(*arguments) : describe_model(*arguments);
+    };
   });
 }
 

@@ -48,8 +48,8 @@ struct Verification {
   verify::PairTiming timing;
 };
 
-Verification run_both(const InjectArguments& arguments, const std::filesystem::path& injected, const Injection& injection,
-                      report::Progress& progress) {
+Verification run_both(const InjectArguments& arguments, const std::filesystem::path& injected,
+                      const Injection& injection, report::Progress& progress) {
   Verification verification;
   progress.say("loading ONNX Runtime");
   const auto runtime = runtime::Runtime::load(runtime::find_runtime(arguments.common.runtime));
@@ -79,7 +79,8 @@ Verification run_both(const InjectArguments& arguments, const std::filesystem::p
   runtime::Session grafted(runtime, injected, session);
   verify::TimingOptions timing;
   timing.budget_seconds = arguments.seconds;
-  verification.timing = verify::time_interleaved(original, grafted, verify::make_inputs(original, verification.with_library.plan), timing);
+  verification.timing = verify::time_interleaved(
+      original, grafted, verify::make_inputs(original, verification.with_library.plan), timing);
   return verification;
 }
 
@@ -95,10 +96,13 @@ ordered_json json_of(const verify::Comparison& comparison) {
           {"ulp", json_number(comparison.largest_ulp())}};
 }
 
-ordered_json json_of(const verify::Timing& timing) { return {{"best_ms", timing.best_ms}, {"median_ms", timing.median_ms}}; }
+ordered_json json_of(const verify::Timing& timing) {
+  return {{"best_ms", timing.best_ms}, {"median_ms", timing.median_ms}};
+}
 
-ordered_json json_of(const InjectArguments& arguments, const Injection& injection, const Verification* verification,
-                     const std::vector<std::string>& notes, const std::string& outcome) {
+ordered_json json_of(const InjectArguments& arguments, const Injection& injection,
+                     const Verification* verification, const std::vector<std::string>& notes,
+                     const std::string& outcome) {
   ordered_json operators = ordered_json::array();
   for (const std::string& name : injection.searched) {
     ordered_json sites = ordered_json::array(), misses = ordered_json::array();
@@ -117,7 +121,10 @@ ordered_json json_of(const InjectArguments& arguments, const Injection& injectio
     }
     for (const auto& miss : injection.misses) {
       if (miss.op == name)
-        misses.push_back({{"scope", miss.scope}, {"output", miss.output}, {"reason", code(miss.reason)}, {"detail", miss.detail}});
+        misses.push_back({{"scope", miss.scope},
+                          {"output", miss.output},
+                          {"reason", code(miss.reason)},
+                          {"detail", miss.detail}});
     }
     const auto already = injection.already.find(name);
     operators.push_back({{"name", name},
@@ -141,13 +148,15 @@ ordered_json json_of(const InjectArguments& arguments, const Injection& injectio
   if (!verification) return report;
   ordered_json inputs = ordered_json::object();
   for (const auto& [name, shape] : verification->with_library.plan.shapes) inputs[name] = shape;
-  ordered_json entry{{"runtime", verification->runtime_version},
-                     {"threads", arguments.threads},
-                     {"inputs", inputs},
-                     {"passed", verification->with_library.passed() && (!verification->without_library || verification->without_library->passed())},
-                     {"difference", json_of(verification->with_library.optimised)},
-                     {"difference_plain", json_of(verification->with_library.plain)},
-                     {"ort_itself", json_of(verification->with_library.ort_itself)}};
+  ordered_json entry{
+      {"runtime", verification->runtime_version},
+      {"threads", arguments.threads},
+      {"inputs", inputs},
+      {"passed", verification->with_library.passed() &&
+                     (!verification->without_library || verification->without_library->passed())},
+      {"difference", json_of(verification->with_library.optimised)},
+      {"difference_plain", json_of(verification->with_library.plain)},
+      {"ort_itself", json_of(verification->with_library.ort_itself)}};
   if (!verification->with_library.passed()) entry["reason"] = verification->with_library.reason;
   entry["runs_without_library"] = verification->without_library && verification->without_library->passed();
   if (verification->without_library) {
@@ -165,13 +174,16 @@ ordered_json json_of(const InjectArguments& arguments, const Injection& injectio
   return report;
 }
 
-void print_json(const ordered_json& report) { fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace)); }
+void print_json(const ordered_json& report) {
+  fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
 
 std::string describe_misses(const Injection& injection, const std::string& op) {
   std::vector<std::pair<rewrite::Reason, std::vector<const rewrite::NearMiss*>>> groups;
   for (const auto& miss : injection.misses) {
     if (miss.op != op) continue;
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == miss.reason; });
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& known) { return known.first == miss.reason; });
     if (group == groups.end()) group = groups.insert(groups.end(), {miss.reason, {}});
     group->second.push_back(&miss);
   }
@@ -179,8 +191,10 @@ std::string describe_misses(const Injection& injection, const std::string& op) {
   for (const auto& [reason, misses] : groups) {
     if (!text.empty()) text += "; ";
     const rewrite::NearMiss& first = *misses.front();
-    text += fmt::format("{} {}: {}{}", misses.size(), code(reason), misses.size() > 1 ? "e.g. " : "", report::printable(first.output, 40));
-    text += fmt::format(", {}", first.detail.empty() ? std::string(sentence(reason)) : report::printable(first.detail, 120));
+    text += fmt::format("{} {}: {}{}", misses.size(), code(reason), misses.size() > 1 ? "e.g. " : "",
+                        report::printable(first.output, 40));
+    text += fmt::format(
+        ", {}", first.detail.empty() ? std::string(sentence(reason)) : report::printable(first.detail, 120));
   }
   return text;
 }
@@ -202,39 +216,48 @@ void print_places(const Injection& injection) {
     }
     std::string text = misses;
     if (rounded) text = fmt::format("({} within rounding){}{}", rounded, misses.empty() ? "" : " ", misses);
-    if (already != injection.already.end()) text = fmt::format("({} there before){}{}", already->second, text.empty() ? "" : " ", text);
+    if (already != injection.already.end())
+      text = fmt::format("({} there before){}{}", already->second, text.empty() ? "" : " ", text);
     table.add({name, std::to_string(places), text.empty() ? "none" : text});
   }
   if (!table.empty()) fmt::print("{}", table.text());
   if (!nothing.empty()) fmt::print("not found: {}\n", fmt::join(nothing, ", "));
-  if (!injection.undefined.empty()) fmt::print("without a definition, so not looked for: {}\n", fmt::join(injection.undefined, ", "));
+  if (!injection.undefined.empty())
+    fmt::print("without a definition, so not looked for: {}\n", fmt::join(injection.undefined, ", "));
 }
 
 std::vector<std::string> difference_row(const std::string& what, const verify::Comparison& comparison) {
   if (comparison.equal()) return {what, "0", "0", "0"};
-  return {what, fmt::format("{:.2g}", comparison.largest_absolute()), fmt::format("{:.2g}", comparison.largest_relative()),
+  return {what, fmt::format("{:.2g}", comparison.largest_absolute()),
+          fmt::format("{:.2g}", comparison.largest_relative()),
           fmt::format("{:.4g}", comparison.largest_ulp())};
 }
 
 void print_verification(const InjectArguments& arguments, const Verification& verification) {
   std::string inputs;
   for (const auto& [name, shape] : verification.with_library.plan.shapes)
-    inputs += fmt::format("{}{}{}", inputs.empty() ? "" : ", ", report::printable(name), runtime::to_string(shape));
-  fmt::print("\nmeasured with ONNX Runtime {}, {}, inputs {}\n", verification.runtime_version, report::counted(arguments.threads, "thread"),
-             inputs.empty() ? "none" : inputs);
-  Table differences({"largest difference", "absolute", "relative", "ulp"}, {Align::left, Align::right, Align::right, Align::right});
+    inputs +=
+        fmt::format("{}{}{}", inputs.empty() ? "" : ", ", report::printable(name), runtime::to_string(shape));
+  fmt::print("\nmeasured with ONNX Runtime {}, {}, inputs {}\n", verification.runtime_version,
+             report::counted(arguments.threads, "thread"), inputs.empty() ? "none" : inputs);
+  Table differences({"largest difference", "absolute", "relative", "ulp"},
+                    {Align::left, Align::right, Align::right, Align::right});
   differences.add(difference_row("with the library", verification.with_library.optimised));
-  if (verification.without_library) differences.add(difference_row("without the library", verification.without_library->optimised));
-  differences.add(difference_row("ORT itself, full against no optimisation", verification.with_library.ort_itself));
+  if (verification.without_library)
+    differences.add(difference_row("without the library", verification.without_library->optimised));
+  differences.add(
+      difference_row("ORT itself, full against no optimisation", verification.with_library.ort_itself));
   fmt::print("{}", differences.text());
   if (verification.timing.rounds == 0) return;
   Table times({"time", "best", "median"}, {Align::left, Align::right, Align::right});
   const auto row = [](const std::string& what, const verify::Timing& timing) {
-    return std::vector<std::string>{what, fmt::format("{:.3f} ms", timing.best_ms), fmt::format("{:.3f} ms", timing.median_ms)};
+    return std::vector<std::string>{what, fmt::format("{:.3f} ms", timing.best_ms),
+                                    fmt::format("{:.3f} ms", timing.median_ms)};
   };
   times.add(row("original", verification.timing.first));
   times.add(row("injected", verification.timing.second));
-  times.add({"speed-up", fmt::format("{:.2f}x", verification.timing.best_speedup), fmt::format("{:.2f}x", verification.timing.speedup.median)});
+  times.add({"speed-up", fmt::format("{:.2f}x", verification.timing.best_speedup),
+             fmt::format("{:.2f}x", verification.timing.speedup.median)});
   fmt::print("{}", times.text());
 }
 
@@ -244,12 +267,14 @@ int inject_model(const InjectArguments& arguments) {
   progress.say("reading the model");
   graph::Model model = graph::read_model(arguments.model);
   std::vector<runtime::LibraryDescription> libraries;
-  for (const std::string& library : arguments.libraries) libraries.push_back(runtime::describe_library(library));
+  for (const std::string& library : arguments.libraries)
+    libraries.push_back(runtime::describe_library(library));
   graph::StagedModel staged(model, arguments.output);
 
   progress.say("looking for places");
-  const Injection injection = rewrite::inject(
-      model.proto, libraries, {arguments.operators, arguments.exact, arguments.keep_ir, std::filesystem::absolute(model.file).parent_path()});
+  const Injection injection = rewrite::inject(model.proto, libraries,
+                                              {arguments.operators, arguments.exact, arguments.keep_ir,
+                                               std::filesystem::absolute(model.file).parent_path()});
   std::vector<std::string> notes = injection.notes;
 
   if (!injection.changed()) {
@@ -266,12 +291,15 @@ int inject_model(const InjectArguments& arguments) {
       print_json(json_of(arguments, injection, nullptr, notes, outcome));
     } else if (!arguments.common.quiet) {
       print_places(injection);
-      if (already) fmt::print("{}: everything is injected already, the output is the input's bytes\n", arguments.output);
-      if (!already && passed_on) fmt::print("{}: nothing to inject, the output is the input's bytes\n", arguments.output);
+      if (already)
+        fmt::print("{}: everything is injected already, the output is the input's bytes\n", arguments.output);
+      if (!already && passed_on)
+        fmt::print("{}: nothing to inject, the output is the input's bytes\n", arguments.output);
     }
     if (!passed_on)
-      throw AnswerError(fmt::format("{}: nothing in it is what an operator of {} defines; no output was written", arguments.model,
-                                    arguments.libraries.size() == 1 ? arguments.libraries[0] : "the libraries"));
+      throw AnswerError(fmt::format(
+          "{}: nothing in it is what an operator of {} defines; no output was written", arguments.model,
+          arguments.libraries.size() == 1 ? arguments.libraries[0] : "the libraries"));
     return 0;
   }
 
@@ -291,19 +319,24 @@ int inject_model(const InjectArguments& arguments) {
   if (drift.empty()) staged.commit();
   progress.clear();
   if (arguments.common.json) {
-    print_json(json_of(arguments, injection, verification ? &*verification : nullptr, notes, drift.empty() ? "injected" : "drift"));
+    print_json(json_of(arguments, injection, verification ? &*verification : nullptr, notes,
+                       drift.empty() ? "injected" : "drift"));
   } else if (!arguments.common.quiet) {
     print_places(injection);
     fmt::print("nodes  {} -> {}\n", injection.nodes_before, injection.nodes_after);
     for (const std::string& note : notes) fmt::print("note   {}\n", note);
     if (verification) print_verification(arguments, *verification);
   }
-  if (!drift.empty()) throw AnswerError(fmt::format("{}: the injected model computes something else, no output was written: {}", arguments.model, drift));
+  if (!drift.empty())
+    throw AnswerError(fmt::format("{}: the injected model computes something else, no output was written: {}",
+                                  arguments.model, drift));
   if (arguments.common.json || arguments.common.quiet) return 0;
-  std::string summary = fmt::format("{}: {}", arguments.output, report::counted(static_cast<long>(injection.sites.size()), "place"));
+  std::string summary = fmt::format("{}: {}", arguments.output,
+                                    report::counted(static_cast<long>(injection.sites.size()), "place"));
   if (verification) {
-    summary += fmt::format(", {:.2f}x as fast, largest difference {:.2g}", verification->timing.speedup.median,
-                           verification->with_library.optimised.largest_absolute());
+    summary +=
+        fmt::format(", {:.2f}x as fast, largest difference {:.2g}", verification->timing.speedup.median,
+                    verification->with_library.optimised.largest_absolute());
     summary += verification->without_library ? ", runs without the library too" : ", needs the library";
   } else {
     summary += ", not verified";
@@ -316,18 +349,28 @@ int inject_model(const InjectArguments& arguments) {
 
 void add_inject(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<InjectArguments>();
-  CLI::App* command = app.add_subcommand("inject", "Put operators of a library in the places of a model that compute what they define");
+  CLI::App* command = app.add_subcommand(
+      "inject", "Put operators of a library in the places of a model that compute what they define");
   command->add_option("model", arguments->model, "The model, which is not changed")->required();
-  command->add_option("-l,--library", arguments->libraries, "Operator library; may be given several times")->required();
+  command->add_option("-l,--library", arguments->libraries, "Operator library; may be given several times")
+      ->required();
   command->add_option("-o,--output", arguments->output, "The model to write")->required();
-  command->add_option("--op", arguments->operators, "Look for this operator only; may be given several times");
+  command->add_option("--op", arguments->operators,
+                      "Look for this operator only; may be given several times");
   command->add_flag("--exact", arguments->exact, "Decline places that are the same within rounding only");
-  command->add_flag("--keep-ir", arguments->keep_ir, "Keep the IR version below 8, and embed no fallback there");
-  command->add_flag("--allow-none", arguments->allow_none, "Pass a model without any place on instead of failing");
+  command->add_flag("--keep-ir", arguments->keep_ir,
+                    "Keep the IR version below 8, and embed no fallback there");
+  command->add_flag("--allow-none", arguments->allow_none,
+                    "Pass a model without any place on instead of failing");
   command->add_flag("--no-verify", arguments->no_verify, "Do not run and compare the two models");
-  command->add_option("--shape", arguments->shapes, "Sizes of an input to run with, NAME=1,3,32,32, or of a symbolic dimension, NAME=8");
-  command->add_option("--threads", arguments->threads, "Threads within an operator")->capture_default_str()->check(CLI::Range(1, 1024));
-  command->add_option("--seconds", arguments->seconds, "How long to measure")->capture_default_str()->check(CLI::Range(0.0, 3600.0));
+  command->add_option("--shape", arguments->shapes,
+                      "Sizes of an input to run with, NAME=1,3,32,32, or of a symbolic dimension, NAME=8");
+  command->add_option("--threads", arguments->threads, "Threads within an operator")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--seconds", arguments->seconds, "How long to measure")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
   add_common_options(*command, arguments->common);
   command->callback([arguments, &chosen] { chosen = [arguments] { return inject_model(*arguments); }; });
 }

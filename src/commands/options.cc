@@ -10,7 +10,8 @@ namespace graft {
 void add_common_options(CLI::App& command, CommonOptions& options, bool runs_models) {
   if (runs_models) {
     command.add_option("--runtime", options.runtime,
-                       "ONNX Runtime to use: its library, or a folder that holds it (else ORT_LIBRARY, else the Python in use)");
+                       "ONNX Runtime to use: its library, or a folder that holds it (else ORT_LIBRARY, else "
+                       "the Python in use)");
   }
   command.add_flag("--json", options.json, "Print the report as JSON");
   command.add_flag("--quiet", options.quiet, "Print no report");
@@ -19,7 +20,9 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool runs_mod
 std::map<std::string, runtime::Shape> parse_shapes(const std::vector<std::string>& texts) {
   std::map<std::string, runtime::Shape> shapes;
   for (const std::string& text : texts) {
-    const auto fail = [&](const std::string& what) { throw InputError(fmt::format("--shape {}: {}", text, what)); };
+    const auto fail = [&](const std::string& what) {
+      throw InputError(fmt::format("--shape {}: {}", text, what));
+    };
     const size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0) fail("write it as NAME=1,3,32,32");
     runtime::Shape& shape = shapes[text.substr(0, equals)];

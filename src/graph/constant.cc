@@ -14,8 +14,7 @@ namespace {
 /// Identity and Cast nodes that are looked through; a longer line is no constant.
 constexpr int most_steps = 64;
 
-template <class T>
-std::optional<double> read_raw(const std::string& bytes, int64_t position) {
+template <class T> std::optional<double> read_raw(const std::string& bytes, int64_t position) {
   if (static_cast<size_t>(position + 1) * sizeof(T) > bytes.size()) return {};
   T element;
   std::memcpy(&element, bytes.data() + static_cast<size_t>(position) * sizeof(T), sizeof(T));
@@ -25,17 +24,27 @@ std::optional<double> read_raw(const std::string& bytes, int64_t position) {
 std::optional<double> read_raw_element(const onnx::TensorProto& tensor, int64_t position) {
   const std::string& bytes = tensor.raw_data();
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT: return read_raw<float>(bytes, position);
-    case onnx::TensorProto::DOUBLE: return read_raw<double>(bytes, position);
-    case onnx::TensorProto::INT8: return read_raw<int8_t>(bytes, position);
-    case onnx::TensorProto::INT16: return read_raw<int16_t>(bytes, position);
-    case onnx::TensorProto::INT32: return read_raw<int32_t>(bytes, position);
-    case onnx::TensorProto::INT64: return read_raw<int64_t>(bytes, position);
+    case onnx::TensorProto::FLOAT:
+      return read_raw<float>(bytes, position);
+    case onnx::TensorProto::DOUBLE:
+      return read_raw<double>(bytes, position);
+    case onnx::TensorProto::INT8:
+      return read_raw<int8_t>(bytes, position);
+    case onnx::TensorProto::INT16:
+      return read_raw<int16_t>(bytes, position);
+    case onnx::TensorProto::INT32:
+      return read_raw<int32_t>(bytes, position);
+    case onnx::TensorProto::INT64:
+      return read_raw<int64_t>(bytes, position);
     case onnx::TensorProto::UINT8:
-    case onnx::TensorProto::BOOL: return read_raw<uint8_t>(bytes, position);
-    case onnx::TensorProto::UINT16: return read_raw<uint16_t>(bytes, position);
-    case onnx::TensorProto::UINT32: return read_raw<uint32_t>(bytes, position);
-    case onnx::TensorProto::UINT64: return read_raw<uint64_t>(bytes, position);
+    case onnx::TensorProto::BOOL:
+      return read_raw<uint8_t>(bytes, position);
+    case onnx::TensorProto::UINT16:
+      return read_raw<uint16_t>(bytes, position);
+    case onnx::TensorProto::UINT32:
+      return read_raw<uint32_t>(bytes, position);
+    case onnx::TensorProto::UINT64:
+      return read_raw<uint64_t>(bytes, position);
     case onnx::TensorProto::FLOAT16: {
       const auto bits = read_raw<uint16_t>(bytes, position);
       if (!bits) return {};
@@ -46,12 +55,12 @@ std::optional<double> read_raw_element(const onnx::TensorProto& tensor, int64_t 
       if (!bits) return {};
       return runtime::bfloat16_to_float(static_cast<uint16_t>(*bits));
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
-template <class List>
-std::optional<double> read_list(const List& list, int64_t position) {
+template <class List> std::optional<double> read_list(const List& list, int64_t position) {
   if (position >= list.size()) return {};
   return static_cast<double>(list.Get(static_cast<int>(position)));
 }
@@ -94,33 +103,42 @@ std::optional<double> read_element(const onnx::TensorProto& tensor, int64_t posi
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL || position < 0) return {};
   if (tensor.has_raw_data()) return read_raw_element(tensor, position);
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT: return read_list(tensor.float_data(), position);
-    case onnx::TensorProto::DOUBLE: return read_list(tensor.double_data(), position);
-    case onnx::TensorProto::INT64: return read_list(tensor.int64_data(), position);
+    case onnx::TensorProto::FLOAT:
+      return read_list(tensor.float_data(), position);
+    case onnx::TensorProto::DOUBLE:
+      return read_list(tensor.double_data(), position);
+    case onnx::TensorProto::INT64:
+      return read_list(tensor.int64_data(), position);
     case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64: return read_list(tensor.uint64_data(), position);
+    case onnx::TensorProto::UINT64:
+      return read_list(tensor.uint64_data(), position);
     case onnx::TensorProto::INT8:
     case onnx::TensorProto::INT16:
     case onnx::TensorProto::INT32:
     case onnx::TensorProto::UINT8:
     case onnx::TensorProto::UINT16:
-    case onnx::TensorProto::BOOL: return read_list(tensor.int32_data(), position);
+    case onnx::TensorProto::BOOL:
+      return read_list(tensor.int32_data(), position);
     case onnx::TensorProto::FLOAT16:
     case onnx::TensorProto::BFLOAT16: {
       if (position >= tensor.int32_data_size()) return {};
       const auto bits = static_cast<uint16_t>(tensor.int32_data(static_cast<int>(position)));
-      return tensor.data_type() == onnx::TensorProto::FLOAT16 ? runtime::float16_to_float(bits) : runtime::bfloat16_to_float(bits);
+      return tensor.data_type() == onnx::TensorProto::FLOAT16 ? runtime::float16_to_float(bits)
+                                                              : runtime::bfloat16_to_float(bits);
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
 double round_to(DataType type, double value) {
   switch (type) {
-    case DataType::float32: return static_cast<float>(value);
+    case DataType::float32:
+      return static_cast<float>(value);
     case DataType::float16:
     case DataType::bfloat16: {
-      // Through float would round twice; a float made odd where the double lies between two keeps the tie apart.
+      // Through float would round twice; a float made odd where the double lies between two keeps the tie
+      // apart.
       auto narrowed = static_cast<float>(value);
       if (std::isfinite(narrowed) && static_cast<double>(narrowed) != value) {
         uint32_t bits;
@@ -132,14 +150,17 @@ double round_to(DataType type, double value) {
       return type == DataType::float16 ? runtime::float16_to_float(runtime::float_to_float16(narrowed))
                                        : runtime::bfloat16_to_float(runtime::float_to_bfloat16(narrowed));
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 
 ValueId Constants::behind_identity(ValueId value) const {
   for (int step = 0; step < most_steps && value != none; ++step) {
     const NodeId producer = index_.value(value).producer;
-    if (producer == none || index_.proto(producer).op_type() != "Identity" || !is_default_domain(index_.proto(producer).domain())) break;
+    if (producer == none || index_.proto(producer).op_type() != "Identity" ||
+        !is_default_domain(index_.proto(producer).domain()))
+      break;
     if (index_.input(producer, 0) == none) break;
     value = index_.input(producer, 0);
   }
@@ -202,18 +223,23 @@ std::optional<Constant> Constants::read(ValueId value) const {
 
 /// Reads a tensor's constant; of external data one number at most, never weights.
 Constant Constants::read_tensor(const onnx::TensorProto& tensor) const {
-  if (tensor.data_location() != onnx::TensorProto::EXTERNAL || count_elements(tensor) != 1 || folder_.empty()) return tensor_constant(tensor);
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL || count_elements(tensor) != 1 || folder_.empty())
+    return tensor_constant(tensor);
   const size_t size = runtime::element_size(static_cast<DataType>(tensor.data_type()));
   std::filesystem::path location;
   uint64_t offset = 0;
   for (const auto& entry : tensor.external_data()) {
     if (entry.key() == "location") location = std::filesystem::path(entry.value()).lexically_normal();
-    if (entry.key() == "offset") std::from_chars(entry.value().data(), entry.value().data() + entry.value().size(), offset);
+    if (entry.key() == "offset")
+      std::from_chars(entry.value().data(), entry.value().data() + entry.value().size(), offset);
   }
-  if (size == 0 || location.empty() || location.is_absolute() || *location.begin() == "..") return tensor_constant(tensor);
+  if (size == 0 || location.empty() || location.is_absolute() || *location.begin() == "..")
+    return tensor_constant(tensor);
   std::ifstream file(folder_ / location, std::ios::binary);
   std::string bytes(size, '\0');
-  if (!file.seekg(static_cast<std::streamoff>(offset)) || !file.read(bytes.data(), static_cast<std::streamsize>(size))) return tensor_constant(tensor);
+  if (!file.seekg(static_cast<std::streamoff>(offset)) ||
+      !file.read(bytes.data(), static_cast<std::streamsize>(size)))
+    return tensor_constant(tensor);
   onnx::TensorProto& copy = loaded_.emplace_back();
   copy.set_data_type(tensor.data_type());
   *copy.mutable_dims() = tensor.dims();
@@ -227,7 +253,9 @@ std::optional<Constant> Constants::read_node(NodeId node) const {
     if (!attribute.ref_attr_name().empty()) {
       Constant constant;
       constant.attribute = attribute.ref_attr_name();
-      constant.type = name == "value_float" ? DataType::float32 : name == "value_int" ? DataType::int64 : DataType::undefined;
+      constant.type = name == "value_float" ? DataType::float32
+                      : name == "value_int" ? DataType::int64
+                                            : DataType::undefined;
       return constant;
     }
     if (name == "value") return read_tensor(attribute.t());
@@ -238,7 +266,8 @@ std::optional<Constant> Constants::read_node(NodeId node) const {
       list = scalar_constant(DataType::float32, attribute.floats_size() ? attribute.floats(0) : 0);
       list.count = attribute.floats_size();
     } else if (name == "value_ints") {
-      list = scalar_constant(DataType::int64, attribute.ints_size() ? static_cast<double>(attribute.ints(0)) : 0);
+      list = scalar_constant(DataType::int64,
+                             attribute.ints_size() ? static_cast<double>(attribute.ints(0)) : 0);
       list.count = attribute.ints_size();
     } else {
       list.type = name == "value_string" || name == "value_strings" ? DataType::string : DataType::undefined;
@@ -295,7 +324,8 @@ std::optional<std::vector<double>> Constants::elements(ValueId value, int64_t mo
   const ValueId source = behind_identity(value);
   if (source == none || index_.value(source).producer == none) return {};
   for (const auto& attribute : index_.proto(index_.value(source).producer).attribute()) {
-    if (attribute.name() == "value_floats") numbers.assign(attribute.floats().begin(), attribute.floats().end());
+    if (attribute.name() == "value_floats")
+      numbers.assign(attribute.floats().begin(), attribute.floats().end());
     if (attribute.name() == "value_ints") numbers.assign(attribute.ints().begin(), attribute.ints().end());
   }
   if (numbers.size() != static_cast<size_t>(constant->count)) return {};

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you ask what is known of a value before the run: initializers, Constant nodes in every form, Identity and Cast of them.
+/// Lets you ask what is known of a value before the run: initializers, Constant nodes in every form, Identity
+/// and Cast of them.
 ///
 ///   Constants constants(index);
 ///   if (const Constant* six = constants.find(value); six && six->scalar()) fmt::print("{}\n", six->value);
@@ -22,8 +23,9 @@ struct Constant {
   DataType type = DataType::undefined;  ///< undefined where a CastLike decides it
   std::vector<int64_t> dims;
   int64_t count = 1;
-  double value = 0;          ///< of the first element, when it could be read
-  bool readable = false;     ///< a number that is in the model file itself, not a string, not external, not sparse
+  double value = 0;  ///< of the first element, when it could be read
+  bool readable =
+      false;  ///< a number that is in the model file itself, not a string, not external, not sparse
   bool overridable = false;  ///< a caller may replace it
   std::string attribute;     ///< not empty: the value is this attribute of the function around it
   const onnx::TensorProto* tensor = nullptr;  ///< all elements, when a tensor holds them
@@ -32,19 +34,24 @@ struct Constant {
   int32_t rank() const { return static_cast<int32_t>(dims.size()); }
 };
 
-/// Reads an element of a tensor as double; nothing when the tensor is too short, holds strings or lies in an external file.
+/// Reads an element of a tensor as double; nothing when the tensor is too short, holds strings or lies in an
+/// external file.
 std::optional<double> read_element(const onnx::TensorProto& tensor, int64_t position);
 
-/// Gives the number of elements that the dimensions ask for; -1 when a dimension is negative or the number too large.
+/// Gives the number of elements that the dimensions ask for; -1 when a dimension is negative or the number
+/// too large.
 int64_t count_elements(const onnx::TensorProto& tensor);
 
-/// Rounds a number to a type: the nearest value, ties to even, kept as double. Types that are not floating keep it.
+/// Rounds a number to a type: the nearest value, ties to even, kept as double. Types that are not floating
+/// keep it.
 double round_to(DataType type, double value);
 
 class Constants {
  public:
-  /// `folder` is the model's: single numbers that lie in external data are read from there. Without it they are not known.
-  explicit Constants(const Index& index, std::filesystem::path folder = {}) : index_(index), folder_(std::move(folder)) {}
+  /// `folder` is the model's: single numbers that lie in external data are read from there. Without it they
+  /// are not known.
+  explicit Constants(const Index& index, std::filesystem::path folder = {})
+      : index_(index), folder_(std::move(folder)) {}
 
   /// Gives what is known of a value, null when it is computed in the run. The pointer stays good.
   const Constant* find(ValueId value) const;

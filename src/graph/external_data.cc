@@ -55,19 +55,23 @@ void StagedModel::bring_external_data(const Model& input) {
   for (const std::string& location : external_data_files(input.proto)) {
     const fs::path relative = fs::path(location).lexically_normal();
     if (relative.empty() || relative.is_absolute() || *relative.begin() == "..")
-      throw InputError(fmt::format("{}: its external data `{}` lies outside its folder, which ONNX Runtime refuses",
-                                   input.file.string(), location));
+      throw InputError(
+          fmt::format("{}: its external data `{}` lies outside its folder, which ONNX Runtime refuses",
+                      input.file.string(), location));
     const fs::path source = from / relative;
     const fs::path target = to / relative;
     if (!fs::is_regular_file(source, error))
-      throw InputError(fmt::format("{}: its external data file {} does not exist", input.file.string(), source.string()));
+      throw InputError(
+          fmt::format("{}: its external data file {} does not exist", input.file.string(), source.string()));
     if (fs::exists(fs::symlink_status(target, error))) {
       if (fs::equivalent(source, target, error)) continue;
-      throw InputError(fmt::format("{}: a file of that name is already there, and the model needs its external data under it",
-                                   target.string()));
+      throw InputError(fmt::format(
+          "{}: a file of that name is already there, and the model needs its external data under it",
+          target.string()));
     }
     std::vector<fs::path> missing;
-    for (fs::path folder = target.parent_path(); !folder.empty() && !fs::exists(folder, error); folder = folder.parent_path())
+    for (fs::path folder = target.parent_path(); !folder.empty() && !fs::exists(folder, error);
+         folder = folder.parent_path())
       missing.push_back(folder);
     for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
       if (fs::create_directory(*folder, error)) folders_.push_back(*folder);
@@ -75,8 +79,11 @@ void StagedModel::bring_external_data(const Model& input) {
     fs::create_hard_link(fs::canonical(source, error), target, error);
     if (error) {
       fs::copy_file(source, target, error);
-      if (error) throw InputError(fmt::format("{}: the external data cannot be written: {}", target.string(), error.message()));
-      notes_.push_back(fmt::format("external data copied to {} (no hard link between these places)", target.string()));
+      if (error)
+        throw InputError(
+            fmt::format("{}: the external data cannot be written: {}", target.string(), error.message()));
+      notes_.push_back(
+          fmt::format("external data copied to {} (no hard link between these places)", target.string()));
     } else {
       notes_.push_back(fmt::format("external data linked as {} (a hard link, no copy)", target.string()));
     }

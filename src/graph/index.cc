@@ -8,7 +8,8 @@ namespace graft::graph {
 namespace {
 
 std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
-  return std::string(is_default_domain(domain) ? "" : domain) + "\n" + std::string(name) + "\n" + std::string(overload);
+  return std::string(is_default_domain(domain) ? "" : domain) + "\n" + std::string(name) + "\n" +
+         std::string(overload);
 }
 
 }  // namespace
@@ -122,7 +123,8 @@ void Index::resolve(ScopeId id) {
     }
     for (auto& attribute : *proto.mutable_attribute()) {
       if (attribute.has_g()) resolve(add_scope(attribute.mutable_g(), nullptr, id, node, attribute.name()));
-      for (auto& graph : *attribute.mutable_graphs()) resolve(add_scope(&graph, nullptr, id, node, attribute.name()));
+      for (auto& graph : *attribute.mutable_graphs())
+        resolve(add_scope(&graph, nullptr, id, node, attribute.name()));
     }
   }
   Scope& scope = scopes_[static_cast<size_t>(id)];
@@ -242,7 +244,8 @@ std::string Index::scope_name(ScopeId id) const {
   std::vector<ScopeId> path;
   for (ScopeId at = id; at != none; at = scope(at).parent) path.push_back(at);
   const Scope& outer = scope(path.back());
-  std::string name = outer.function ? "function:" + outer.function->domain() + ":" + outer.function->name() : "main";
+  std::string name =
+      outer.function ? "function:" + outer.function->domain() + ":" + outer.function->name() : "main";
   for (auto at = path.rbegin() + 1; at != path.rend(); ++at) {
     const Scope& inner = scope(*at);
     const onnx::NodeProto& owner = proto(inner.owner);
@@ -257,12 +260,15 @@ std::span<const ValueId> Index::captures(NodeId node) const {
   return place->second;
 }
 
-std::vector<ValueId> Index::spell_out(NodeId owner, onnx::FunctionProto body, std::span<const ValueId> arguments) {
+std::vector<ValueId> Index::spell_out(NodeId owner, onnx::FunctionProto body,
+                                      std::span<const ValueId> arguments) {
   spelled_out_.push_back(std::move(body));
   onnx::FunctionProto& kept = spelled_out_.back();
   std::unordered_map<std::string_view, ValueId> names;
   for (int position = 0; position < kept.input_size(); ++position) {
-    names.emplace(kept.input(position), static_cast<size_t>(position) < arguments.size() ? arguments[static_cast<size_t>(position)] : none);
+    names.emplace(kept.input(position), static_cast<size_t>(position) < arguments.size()
+                                            ? arguments[static_cast<size_t>(position)]
+                                            : none);
   }
   for (auto& proto : *kept.mutable_node()) {
     const NodeId id = node_count();

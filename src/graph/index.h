@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you walk a model as a graph: who makes a value, who reads it, in which scope, with everything numbered.
+/// Lets you walk a model as a graph: who makes a value, who reads it, in which scope, with everything
+/// numbered.
 ///
 ///   Index index(model.proto);
 ///   for (NodeId node = 0; node < index.node_count(); ++node)
@@ -23,7 +24,8 @@ using NodeId = int32_t;
 using ScopeId = int32_t;
 constexpr int32_t none = -1;
 
-/// Is the main graph (scope 0), a subgraph of an If, Loop or Scan, or a model-local function: one space of names.
+/// Is the main graph (scope 0), a subgraph of an If, Loop or Scan, or a model-local function: one space of
+/// names.
 struct Scope {
   onnx::GraphProto* graph = nullptr;        ///< of the main graph and of subgraphs
   onnx::FunctionProto* function = nullptr;  ///< of functions
@@ -40,13 +42,13 @@ struct Value {
   std::string_view name;
   ScopeId scope = none;
   NodeId producer = none;
-  int32_t slot = 0;                                    ///< which output of the producer
+  int32_t slot = 0;  ///< which output of the producer
   const onnx::TensorProto* initializer = nullptr;
   const onnx::SparseTensorProto* sparse = nullptr;
-  const onnx::ValueInfoProto* declared = nullptr;      ///< as input, output or value_info
-  bool is_input = false;                               ///< of its graph or function
-  bool is_output = false;                              ///< of its graph or function, or of a subgraph that names it
-  bool overridable = false;                            ///< an initializer that a caller may replace (also an input, IR 4 or later)
+  const onnx::ValueInfoProto* declared = nullptr;  ///< as input, output or value_info
+  bool is_input = false;                           ///< of its graph or function
+  bool is_output = false;    ///< of its graph or function, or of a subgraph that names it
+  bool overridable = false;  ///< an initializer that a caller may replace (also an input, IR 4 or later)
 };
 
 /// Names one place where a value is read.
@@ -89,7 +91,9 @@ class Index {
   }
 
   /// Gives an input, `none` when the node has fewer.
-  ValueId input(NodeId id, int32_t slot) const { return slot < node(id).input_count ? inputs(id)[static_cast<size_t>(slot)] : none; }
+  ValueId input(NodeId id, int32_t slot) const {
+    return slot < node(id).input_count ? inputs(id)[static_cast<size_t>(slot)] : none;
+  }
   ValueId output(NodeId id, int32_t slot = 0) const {
     return slot < node(id).output_count ? outputs(id)[static_cast<size_t>(slot)] : none;
   }
@@ -115,12 +119,13 @@ class Index {
   /// Lists what a node's subgraphs read of the scopes around them.
   std::span<const ValueId> captures(NodeId node) const;
 
-  /// Adds nodes that spell out what `owner` means: `body` with its inputs bound to `arguments`. Gives the values of the body's
-  /// outputs. They belong to no list of nodes and read nothing, as far as uses() says.
+  /// Adds nodes that spell out what `owner` means: `body` with its inputs bound to `arguments`. Gives the
+  /// values of the body's outputs. They belong to no list of nodes and read nothing, as far as uses() says.
   std::vector<ValueId> spell_out(NodeId owner, onnx::FunctionProto body, std::span<const ValueId> arguments);
 
  private:
-  ScopeId add_scope(onnx::GraphProto* graph, onnx::FunctionProto* function, ScopeId parent, NodeId owner, std::string_view attribute);
+  ScopeId add_scope(onnx::GraphProto* graph, onnx::FunctionProto* function, ScopeId parent, NodeId owner,
+                    std::string_view attribute);
   ValueId add_value(ScopeId scope, std::string_view name);
   void add_nodes(ScopeId scope, google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes);
   void resolve(ScopeId scope);

@@ -19,35 +19,113 @@ constexpr int most_depth = 48;
 constexpr int most_calls = 4;
 
 /// Elementwise: the result has the type of the first input and the broadcast shape of all.
-const Names elementwise = {
-    "Add", "Sub", "Mul", "Div", "Mod", "Pow", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor", "BitShift", "BitwiseAnd", "BitwiseOr",
-    "BitwiseXor", "PRelu", "Fmod"};
+const Names elementwise = {"Add",        "Sub",       "Mul",        "Div",   "Mod", "Pow", "Max",
+                           "Min",        "Sum",       "Mean",       "And",   "Or",  "Xor", "BitShift",
+                           "BitwiseAnd", "BitwiseOr", "BitwiseXor", "PRelu", "Fmod"};
 
 /// Elementwise comparisons: bool.
 const Names comparison = {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"};
 
 /// The result has the type and the shape of the first input.
-const Names same_as_first = {
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu",
-    "HardSigmoid", "HardSwish", "Hardmax", "Identity", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg", "Not", "Reciprocal", "Relu",
-    "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh",
-    "ThresholdedRelu", "BitwiseNot", "LRN", "LpNormalization", "MeanVarianceNormalization", "CumSum", "Trilu", "Dropout",
-    "BatchNormalization", "InstanceNormalization", "LayerNormalization", "GroupNormalization", "RMSNormalization", "ScatterElements",
-    "ScatterND", "Scatter", "ReverseSequence", "RotaryEmbedding", "Bernoulli", "RandomNormalLike", "RandomUniformLike", "EyeLike"};
+const Names same_as_first = {"Abs",
+                             "Acos",
+                             "Acosh",
+                             "Asin",
+                             "Asinh",
+                             "Atan",
+                             "Atanh",
+                             "Ceil",
+                             "Celu",
+                             "Clip",
+                             "Cos",
+                             "Cosh",
+                             "Elu",
+                             "Erf",
+                             "Exp",
+                             "Floor",
+                             "Gelu",
+                             "HardSigmoid",
+                             "HardSwish",
+                             "Hardmax",
+                             "Identity",
+                             "LeakyRelu",
+                             "Log",
+                             "LogSoftmax",
+                             "Mish",
+                             "Neg",
+                             "Not",
+                             "Reciprocal",
+                             "Relu",
+                             "Round",
+                             "Selu",
+                             "Shrink",
+                             "Sigmoid",
+                             "Sign",
+                             "Sin",
+                             "Sinh",
+                             "Softmax",
+                             "Softplus",
+                             "Softsign",
+                             "Sqrt",
+                             "Swish",
+                             "Tan",
+                             "Tanh",
+                             "ThresholdedRelu",
+                             "BitwiseNot",
+                             "LRN",
+                             "LpNormalization",
+                             "MeanVarianceNormalization",
+                             "CumSum",
+                             "Trilu",
+                             "Dropout",
+                             "BatchNormalization",
+                             "InstanceNormalization",
+                             "LayerNormalization",
+                             "GroupNormalization",
+                             "RMSNormalization",
+                             "ScatterElements",
+                             "ScatterND",
+                             "Scatter",
+                             "ReverseSequence",
+                             "RotaryEmbedding",
+                             "Bernoulli",
+                             "RandomNormalLike",
+                             "RandomUniformLike",
+                             "EyeLike"};
 
 /// The result has the type and the rank of the first input, other sizes.
-const Names same_rank = {"Conv", "ConvTranspose", "AveragePool", "MaxPool", "LpPool", "MaxUnpool", "Pad", "Slice", "Tile", "Resize",
-                         "Upsample", "DepthToSpace", "SpaceToDepth", "Concat", "Split", "DeformConv", "Compress2", "Crop"};
+const Names same_rank = {"Conv",       "ConvTranspose", "AveragePool",  "MaxPool", "LpPool",
+                         "MaxUnpool",  "Pad",           "Slice",        "Tile",    "Resize",
+                         "Upsample",   "DepthToSpace",  "SpaceToDepth", "Concat",  "Split",
+                         "DeformConv", "Compress2",     "Crop"};
 
 const Names global_pool = {"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"};
 
-const Names reductions = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
-                          "ReduceLogSumExp", "ReduceSumSquare"};
+const Names reductions = {"ReduceSum", "ReduceMean", "ReduceMax",    "ReduceMin",       "ReduceProd",
+                          "ReduceL1",  "ReduceL2",   "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"};
 
 /// Only the type is that of the first input.
-const Names type_only = {"Compress", "Unique", "Einsum", "RoiAlign", "MaxRoiPool", "GridSample", "Col2Im", "AffineGrid", "DFT", "STFT",
-                         "BlackmanWindow", "Det", "CenterCropPad", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "LSTM", "GRU",
-                         "RNN", "Attention", "TensorScatter", "ImageDecoder"};
+const Names type_only = {"Compress",
+                         "Unique",
+                         "Einsum",
+                         "RoiAlign",
+                         "MaxRoiPool",
+                         "GridSample",
+                         "Col2Im",
+                         "AffineGrid",
+                         "DFT",
+                         "STFT",
+                         "BlackmanWindow",
+                         "Det",
+                         "CenterCropPad",
+                         "NegativeLogLikelihoodLoss",
+                         "SoftmaxCrossEntropyLoss",
+                         "LSTM",
+                         "GRU",
+                         "RNN",
+                         "Attention",
+                         "TensorScatter",
+                         "ImageDecoder"};
 
 int64_t integer_attribute(const onnx::NodeProto& node, std::string_view name, int64_t absent) {
   for (const auto& attribute : node.attribute()) {
@@ -71,7 +149,11 @@ std::vector<Dim> unknown_dims(size_t rank) { return std::vector<Dim>(rank, unkno
 class NodeTypes {
  public:
   NodeTypes(Types& types, NodeId node)
-      : all_(types), index_(types.index_), constants_(types.constants_), node_(node), proto_(types.index_.proto(node)) {}
+      : all_(types),
+        index_(types.index_),
+        constants_(types.constants_),
+        node_(node),
+        proto_(types.index_.proto(node)) {}
 
   void infer() {
     const std::string_view op = proto_.op_type();
@@ -80,7 +162,8 @@ class NodeTypes {
     if (elementwise.count(op)) return set(0, {type_of_all(), broadcast_all()});
     if (comparison.count(op)) return set(0, {DataType::boolean, broadcast_all()});
     if (same_as_first.count(op)) return infer_same(op);
-    if (op == "Conv" || op == "ConvTranspose" || op == "MaxPool" || op == "AveragePool" || op == "LpPool") return infer_window(op);
+    if (op == "Conv" || op == "ConvTranspose" || op == "MaxPool" || op == "AveragePool" || op == "LpPool")
+      return infer_window(op);
     if (op == "Concat") return infer_concat();
     if (op == "Slice") return infer_slice();
     if (op == "Split") return infer_split();
@@ -107,7 +190,8 @@ class NodeTypes {
     }
     if (op == "Shape") {
       Type shape{DataType::int64, unknown_dims(1)};
-      if (first.dims && !find_attribute(proto_, "start") && !find_attribute(proto_, "end")) (*shape.dims)[0] = first.rank();
+      if (first.dims && !find_attribute(proto_, "start") && !find_attribute(proto_, "end"))
+        (*shape.dims)[0] = first.rank();
       return set(0, shape);
     }
     if (op == "Size") return set(0, {DataType::int64, std::vector<Dim>{}});
@@ -139,7 +223,8 @@ class NodeTypes {
     }
     if (op == "QuantizeLinear") {
       DataType type = input(2).type;
-      if (node_inputs() < 3 || index_.input(node_, 2) == none) type = static_cast<DataType>(integer_attribute(proto_, "output_dtype", 2));
+      if (node_inputs() < 3 || index_.input(node_, 2) == none)
+        type = static_cast<DataType>(integer_attribute(proto_, "output_dtype", 2));
       return set(0, {type, first.dims});
     }
     if (op == "DequantizeLinear") return set(0, {input(1).type, first.dims});
@@ -152,11 +237,13 @@ class NodeTypes {
     if (op == "QLinearMatMul") return set(0, {input(7).type, {}});
     if (op == "RandomNormal" || op == "RandomUniform") {
       Type random{static_cast<DataType>(integer_attribute(proto_, "dtype", 1)), {}};
-      if (const auto* shape = find_attribute(proto_, "shape")) random.dims = std::vector<Dim>(shape->ints().begin(), shape->ints().end());
+      if (const auto* shape = find_attribute(proto_, "shape"))
+        random.dims = std::vector<Dim>(shape->ints().begin(), shape->ints().end());
       return set(0, random);
     }
     if (op == "HannWindow" || op == "HammingWindow") {
-      return set(0, {static_cast<DataType>(integer_attribute(proto_, "output_datatype", 1)), unknown_dims(1)});
+      return set(0,
+                 {static_cast<DataType>(integer_attribute(proto_, "output_datatype", 1)), unknown_dims(1)});
     }
     if (type_only.count(op)) return infer_type_only(op);
   }
@@ -178,7 +265,8 @@ class NodeTypes {
     return unknown_dims(type.dims->size());
   }
 
-  /// Gives the type that all inputs share; Pow's exponent and shifts may have another one, so the first known wins.
+  /// Gives the type that all inputs share; Pow's exponent and shifts may have another one, so the first known
+  /// wins.
   DataType type_of_all() const {
     const std::string_view op = proto_.op_type();
     const int32_t count = op == "Pow" ? 1 : node_inputs();
@@ -207,7 +295,8 @@ class NodeTypes {
   void infer_same(std::string_view op) const {
     Type type = input(0);
     if (op == "EyeLike" || op == "RandomNormalLike" || op == "RandomUniformLike" || op == "Bernoulli") {
-      if (const int64_t given = integer_attribute(proto_, "dtype", 0)) type.type = static_cast<DataType>(given);
+      if (const int64_t given = integer_attribute(proto_, "dtype", 0))
+        type.type = static_cast<DataType>(given);
     }
     if (op == "Clip" && type.type == DataType::undefined) type.type = input(1).type;
     set(0, type);
@@ -223,7 +312,8 @@ class NodeTypes {
         if (input(1).dims && !input(1).dims->empty()) (*result.dims)[1] = (*input(1).dims)[0];
       } else if (op == "ConvTranspose") {
         const Dim group = integer_attribute(proto_, "group", 1);
-        if (input(1).dims && input(1).dims->size() > 1 && (*input(1).dims)[1] >= 0) (*result.dims)[1] = (*input(1).dims)[1] * group;
+        if (input(1).dims && input(1).dims->size() > 1 && (*input(1).dims)[1] >= 0)
+          (*result.dims)[1] = (*input(1).dims)[1] * group;
       } else {
         (*result.dims)[1] = (*x.dims)[1];
       }
@@ -245,13 +335,14 @@ class NodeTypes {
     const auto list = [&](std::string_view name, size_t count, int64_t absent) {
       std::vector<int64_t> values(count, absent);
       const auto* given = find_attribute(proto_, name);
-      if (given && static_cast<size_t>(given->ints_size()) == count) values.assign(given->ints().begin(), given->ints().end());
+      if (given && static_cast<size_t>(given->ints_size()) == count)
+        values.assign(given->ints().begin(), given->ints().end());
       return values;
     };
     const auto* automatic = find_attribute(proto_, "auto_pad");
     const std::string_view pad = automatic ? std::string_view(automatic->s()) : "NOTSET";
-    const std::vector<int64_t> strides = list("strides", spatial, 1), dilations = list("dilations", spatial, 1),
-                               pads = list("pads", 2 * spatial, 0);
+    const std::vector<int64_t> strides = list("strides", spatial, 1),
+                               dilations = list("dilations", spatial, 1), pads = list("pads", 2 * spatial, 0);
     const bool ceil = integer_attribute(proto_, "ceil_mode", 0) != 0;
     for (size_t at = 0; at < spatial; ++at) {
       const Dim size = from[at + 2];
@@ -310,10 +401,14 @@ class NodeTypes {
           if (axis >= 0 && axis < first.rank()) (*result.dims)[static_cast<size_t>(axis)] = unknown;
         }
         // The length of a slice of a shape decides ranks behind it.
-        const auto starts = constants_.integers(index_.input(node_, 1)), ends = constants_.integers(index_.input(node_, 2));
-        if (first.rank() == 1 && (*first.dims)[0] >= 0 && starts && ends && starts->size() == 1 && ends->size() == 1 && node_inputs() == 4) {
+        const auto starts = constants_.integers(index_.input(node_, 1)),
+                   ends = constants_.integers(index_.input(node_, 2));
+        if (first.rank() == 1 && (*first.dims)[0] >= 0 && starts && ends && starts->size() == 1 &&
+            ends->size() == 1 && node_inputs() == 4) {
           const int64_t size = (*first.dims)[0];
-          const auto place = [size](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+          const auto place = [size](int64_t at) {
+            return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+          };
           (*result.dims)[0] = std::max<int64_t>(0, place((*ends)[0]) - place((*starts)[0]));
         }
       }
@@ -353,7 +448,8 @@ class NodeTypes {
     set(0, {type, without_axes(first, *axes, keep)});
   }
 
-  static std::optional<std::vector<Dim>> without_axes(const Type& type, const std::vector<int64_t>& axes, bool keep) {
+  static std::optional<std::vector<Dim>> without_axes(const Type& type, const std::vector<int64_t>& axes,
+                                                      bool keep) {
     if (!type.dims) return {};
     std::vector<bool> gone(type.dims->size(), false);
     for (int64_t axis : axes) {
@@ -392,7 +488,8 @@ class NodeTypes {
 
   void infer_gemm() const {
     Type result{input(0).type != DataType::undefined ? input(0).type : input(1).type, unknown_dims(2)};
-    const bool flip_a = integer_attribute(proto_, "transA", 0) != 0, flip_b = integer_attribute(proto_, "transB", 0) != 0;
+    const bool flip_a = integer_attribute(proto_, "transA", 0) != 0,
+               flip_b = integer_attribute(proto_, "transB", 0) != 0;
     if (input(0).rank() == 2) (*result.dims)[0] = (*input(0).dims)[flip_a ? 1 : 0];
     if (input(1).rank() == 2) (*result.dims)[1] = (*input(1).dims)[flip_b ? 0 : 1];
     set(0, result);
@@ -436,7 +533,8 @@ class NodeTypes {
       if (result.dims && order->ints_size() == first.rank()) {
         for (int at = 0; at < order->ints_size(); ++at) {
           const int64_t from = order->ints(at);
-          if (from >= 0 && from < first.rank()) (*result.dims)[static_cast<size_t>(at)] = (*first.dims)[static_cast<size_t>(from)];
+          if (from >= 0 && from < first.rank())
+            (*result.dims)[static_cast<size_t>(at)] = (*first.dims)[static_cast<size_t>(from)];
         }
       } else if (!result.dims) {
         result.dims = unknown_dims(static_cast<size_t>(order->ints_size()));
@@ -526,7 +624,8 @@ class NodeTypes {
       result.type = input(0).type;
     } else {
       result.type = DataType::float32;
-      if (const auto* value = find_attribute(proto_, "value")) result.type = static_cast<DataType>(value->t().data_type());
+      if (const auto* value = find_attribute(proto_, "value"))
+        result.type = static_cast<DataType>(value->t().data_type());
     }
     Type target;
     if (const auto shape = constants_.integers(shape_value)) {
@@ -597,7 +696,8 @@ Types::Types(const Index& index, const Constants& constants) : index_(index), co
   }
 }
 
-/// Takes what was inferred where it says more than what is there. Inferred ranks win over declared ones, which go stale.
+/// Takes what was inferred where it says more than what is there. Inferred ranks win over declared ones,
+/// which go stale.
 bool Types::refine(ValueId value, Type type) {
   Type& known = types_[static_cast<size_t>(value)];
   const Type before = known;
@@ -697,14 +797,16 @@ void Types::infer_subgraphs(NodeId node, int depth) {
     give(body, 0, {DataType::int64, {}});
     give(body, 1, {DataType::boolean, {}});
     // A carried value keeps its type; its shape may change from one round to the next.
-    for (size_t at = 0; at < carried; ++at) give(body, at + 2, {input_type(static_cast<int32_t>(at) + 2).type, {}});
+    for (size_t at = 0; at < carried; ++at)
+      give(body, at + 2, {input_type(static_cast<int32_t>(at) + 2).type, {}});
     infer_scope(body, depth + 1);
     for (size_t at = 0; at < static_cast<size_t>(outputs); ++at) {
       const ValueId made = index_.output(node, static_cast<int32_t>(at));
       if (made == none) continue;
       Type type = type_of_output(body, at + 1);
       if (at < carried) {
-        type = {type.type != DataType::undefined ? type.type : input_type(static_cast<int32_t>(at) + 2).type, {}};
+        type = {type.type != DataType::undefined ? type.type : input_type(static_cast<int32_t>(at) + 2).type,
+                {}};
       } else if (type.dims) {
         type.dims->insert(type.dims->begin(), unknown);
       }
@@ -715,11 +817,13 @@ void Types::infer_subgraphs(NodeId node, int depth) {
   if (op == "Scan") {
     const ScopeId body = subgraph(node, "body");
     if (body == none) return;
-    const auto scanned = static_cast<size_t>(std::max<int64_t>(0, integer_attribute(index_.proto(node), "num_scan_inputs", 0)));
+    const auto scanned = static_cast<size_t>(
+        std::max<int64_t>(0, integer_attribute(index_.proto(node), "num_scan_inputs", 0)));
     const auto total = static_cast<size_t>(index_.node(node).input_count);
     const size_t states = total > scanned ? total - scanned : 0;
     for (size_t at = 0; at < states; ++at) give(body, at, {input_type(static_cast<int32_t>(at)).type, {}});
-    for (size_t at = states; at < total; ++at) give(body, at, {input_type(static_cast<int32_t>(at)).type, {}});
+    for (size_t at = states; at < total; ++at)
+      give(body, at, {input_type(static_cast<int32_t>(at)).type, {}});
     infer_scope(body, depth + 1);
     for (size_t at = 0; at < static_cast<size_t>(outputs); ++at) {
       const ValueId made = index_.output(node, static_cast<int32_t>(at));
@@ -734,7 +838,8 @@ void Types::infer_subgraphs(NodeId node, int depth) {
     const ValueId made = index_.output(node, static_cast<int32_t>(at));
     if (made == none) continue;
     Type type = type_of_output(place->second[0], at);
-    for (size_t branch = 1; branch < place->second.size(); ++branch) type = common(type, type_of_output(place->second[branch], at));
+    for (size_t branch = 1; branch < place->second.size(); ++branch)
+      type = common(type, type_of_output(place->second[branch], at));
     refine(made, type);
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you know element types, ranks and, where it is cheap, sizes of all values, in models that declare none of them.
+/// Lets you know element types, ranks and, where it is cheap, sizes of all values, in models that declare
+/// none of them.
 ///
 ///   Types types(index, constants);
 ///   if (types.of(value).rank() == 4) ...
@@ -17,7 +18,9 @@ class Types {
  public:
   Types(const Index& index, const Constants& constants);
 
-  const Type& of(ValueId value) const { return static_cast<size_t>(value) < types_.size() ? types_[static_cast<size_t>(value)] : nothing_; }
+  const Type& of(ValueId value) const {
+    return static_cast<size_t>(value) < types_.size() ? types_[static_cast<size_t>(value)] : nothing_;
+  }
   const Symbols& symbols() const { return symbols_; }
 
  private:

@@ -36,14 +36,17 @@ struct Mapping {
 void map_file(const fs::path& file, Mapping& mapping) {
   Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   if (descriptor.number < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) throw InputError(fmt::format("{}: the file does not exist", file.string()));
+    if (errno == ENOENT || errno == ENOTDIR)
+      throw InputError(fmt::format("{}: the file does not exist", file.string()));
     throw InputError(fmt::format("{}: the file cannot be read: {}", file.string(), std::strerror(errno)));
   }
   struct stat status {};
   if (::fstat(descriptor.number, &status) != 0)
     throw InputError(fmt::format("{}: the file cannot be read: {}", file.string(), std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) throw InputError(fmt::format("{}: this is a folder, not a model file", file.string()));
-  if (!S_ISREG(status.st_mode)) throw InputError(fmt::format("{}: this is not a regular file", file.string()));
+  if (S_ISDIR(status.st_mode))
+    throw InputError(fmt::format("{}: this is a folder, not a model file", file.string()));
+  if (!S_ISREG(status.st_mode))
+    throw InputError(fmt::format("{}: this is not a regular file", file.string()));
   if (status.st_size == 0) throw InputError(fmt::format("{}: the file is empty", file.string()));
   mapping.size = static_cast<size_t>(status.st_size);
   void* bytes = ::mmap(nullptr, mapping.size, PROT_READ, MAP_PRIVATE, descriptor.number, 0);
@@ -67,15 +70,19 @@ Model read_model(const fs::path& file) {
   map_file(file, mapping);
   model.size = mapping.size;
   if (mapping.size > static_cast<size_t>(INT32_MAX))
-    throw InputError(fmt::format("{}: the file has {} bytes, a model file may have 2 GiB at most; keep the weights in external data",
-                                 file.string(), mapping.size));
+    throw InputError(fmt::format(
+        "{}: the file has {} bytes, a model file may have 2 GiB at most; keep the weights in external data",
+        file.string(), mapping.size));
   SilentProtobuf silent;
-  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(mapping.bytes), static_cast<int>(mapping.size));
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(mapping.bytes),
+                                               static_cast<int>(mapping.size));
   input.SetTotalBytesLimit(INT32_MAX);
   const bool parsed = model.proto.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
   if (!parsed || !model.proto.has_graph()) {
     std::string cause = explain_not_a_model(mapping.bytes, mapping.size);
-    if (cause.empty()) cause = parsed ? "this is not an ONNX model: it has no graph" : "this is not an ONNX model, or it is damaged";
+    if (cause.empty())
+      cause = parsed ? "this is not an ONNX model: it has no graph"
+                     : "this is not an ONNX model, or it is damaged";
     throw InputError(fmt::format("{}: {}", file.string(), cause));
   }
   return model;
@@ -86,14 +93,17 @@ StagedModel::StagedModel(const Model& input, const fs::path& output) : output_(o
   if (output_.filename().empty() || fs::is_directory(output_, ignored))
     throw InputError(fmt::format("{}: the output is a folder; name a file", output.string()));
   if (fs::equivalent(input.file, output_, ignored))
-    throw InputError(fmt::format("{}: the output is the input itself, which is never changed; give another name", output.string()));
+    throw InputError(fmt::format(
+        "{}: the output is the input itself, which is never changed; give another name", output.string()));
   const fs::path folder = output_.has_parent_path() ? output_.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, ignored))
-    throw InputError(fmt::format("{}: the output's folder {} does not exist", output.string(), folder.string()));
+    throw InputError(
+        fmt::format("{}: the output's folder {} does not exist", output.string(), folder.string()));
   std::string name = (folder / ("." + output_.filename().string() + ".XXXXXX")).string();
   Descriptor descriptor{::mkostemp(name.data(), O_CLOEXEC)};
   if (descriptor.number < 0)
-    throw InputError(fmt::format("{}: the output cannot be written: {}", output.string(), std::strerror(errno)));
+    throw InputError(
+        fmt::format("{}: the output cannot be written: {}", output.string(), std::strerror(errno)));
   temporary_ = name;
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -118,10 +128,12 @@ StagedModel::~StagedModel() {
 
 void StagedModel::write(const onnx::ModelProto& proto) {
   if (proto.ByteSizeLong() > static_cast<size_t>(INT32_MAX))
-    throw InputError(fmt::format("{}: the result would be larger than 2 GiB; keep the weights in external data", output_.string()));
+    throw InputError(fmt::format(
+        "{}: the result would be larger than 2 GiB; keep the weights in external data", output_.string()));
   Descriptor descriptor{::open(temporary_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC)};
   if (descriptor.number < 0)
-    throw InputError(fmt::format("{}: the output cannot be written: {}", output_.string(), std::strerror(errno)));
+    throw InputError(
+        fmt::format("{}: the output cannot be written: {}", output_.string(), std::strerror(errno)));
   google::protobuf::io::FileOutputStream stream(descriptor.number);
   if (!proto.SerializePartialToZeroCopyStream(&stream) || !stream.Flush())
     throw InputError(fmt::format("{}: the output cannot be written: {}", output_.string(),
@@ -131,13 +143,15 @@ void StagedModel::write(const onnx::ModelProto& proto) {
 void StagedModel::write_unchanged(const Model& input) {
   std::error_code error;
   fs::copy_file(input.file, temporary_, fs::copy_options::overwrite_existing, error);
-  if (error) throw InputError(fmt::format("{}: the output cannot be written: {}", output_.string(), error.message()));
+  if (error)
+    throw InputError(fmt::format("{}: the output cannot be written: {}", output_.string(), error.message()));
 }
 
 void StagedModel::commit() {
   std::error_code error;
   fs::rename(temporary_, output_, error);
-  if (error) throw InputError(fmt::format("{}: the output cannot be written: {}", output_.string(), error.message()));
+  if (error)
+    throw InputError(fmt::format("{}: the output cannot be written: {}", output_.string(), error.message()));
   committed_ = true;
 }
 

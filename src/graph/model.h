@@ -21,19 +21,22 @@ struct Model {
   onnx::ModelProto proto;
 };
 
-/// Reads a model. InputError names the file and the cause: it does not exist, is a folder, is empty, is something else
-/// (a text, an archive, a pointer to a file kept elsewhere, ...), is cut short, or is larger than protobuf allows (2 GiB).
-/// Weights in external files are not read.
+/// Reads a model. InputError names the file and the cause: it does not exist, is a folder, is empty, is
+/// something else (a text, an archive, a pointer to a file kept elsewhere, ...), is cut short, or is larger
+/// than protobuf allows (2 GiB). Weights in external files are not read.
 Model read_model(const std::filesystem::path& file);
 
-/// Says what a file is that is not a model, or where a model breaks off; `bytes` is all of it. Empty: nothing is known.
+/// Says what a file is that is not a model, or where a model breaks off; `bytes` is all of it. Empty: nothing
+/// is known.
 std::string explain_not_a_model(const char* bytes, size_t size);
 
-/// Lists the external data files that the model's tensors name, each once, as written there (relative to its folder).
+/// Lists the external data files that the model's tensors name, each once, as written there (relative to its
+/// folder).
 std::vector<std::string> external_data_files(const onnx::ModelProto& model);
 
 /// Holds an output while it is made: a file beside the final place, removed again unless committed.
-/// External data files of the input are hard-linked into the output's folder, or copied where links do not work.
+/// External data files of the input are hard-linked into the output's folder, or copied where links do not
+/// work.
 class StagedModel {
  public:
   /// InputError when the place cannot be written, is a folder, or is the input itself.

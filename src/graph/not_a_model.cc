@@ -16,15 +16,22 @@ struct Opening {
 };
 
 constexpr std::array<Opening, 16> openings = {{
-    {"version https://git-lfs", "this is a Git LFS pointer, not the model itself: fetch it with `git lfs pull`"},
+    {"version https://git-lfs",
+     "this is a Git LFS pointer, not the model itself: fetch it with `git lfs pull`"},
     {{"PK\x03\x04", 4}, "this is a ZIP archive (a PyTorch checkpoint or a packed model?), not an ONNX model"},
     {{"\x1f\x8b", 2}, "this is a gzip archive, not an ONNX model: unpack it first"},
-    {{"\xfd" "7zXZ", 5}, "this is an xz archive, not an ONNX model: unpack it first"},
+    {{"\xfd"
+      "7zXZ",
+      5},
+     "this is an xz archive, not an ONNX model: unpack it first"},
     {{"BZh", 3}, "this is a bzip2 archive, not an ONNX model: unpack it first"},
     {{"\x28\xb5\x2f\xfd", 4}, "this is a zstd archive, not an ONNX model: unpack it first"},
     {{"\x89HDF\r\n", 6}, "this is an HDF5 file (Keras?), not an ONNX model"},
     {{"\x93NUMPY", 6}, "this is a NumPy array, not an ONNX model"},
-    {{"\x7f" "ELF", 4}, "this is a program or a shared library, not an ONNX model"},
+    {{"\x7f"
+      "ELF",
+      4},
+     "this is a program or a shared library, not an ONNX model"},
     {{"\x80\x02", 2}, "this is a Python pickle (a PyTorch checkpoint?), not an ONNX model"},
     {{"\x80\x04", 2}, "this is a Python pickle (a PyTorch checkpoint?), not an ONNX model"},
     {{"GGUF", 4}, "this is a GGUF file, not an ONNX model"},
@@ -52,11 +59,35 @@ bool read_varint(const char*& at, const char* end, uint64_t& number) {
   return false;
 }
 
-/// Walks the fields of a ModelProto and says where the bytes end too early; empty when that is not what is wrong.
+/// Walks the fields of a ModelProto and says where the bytes end too early; empty when that is not what is
+/// wrong.
 std::string explain_cut(const char* bytes, size_t size) {
-  static constexpr std::array<std::string_view, 26> fields = {
-      "", "ir_version", "producer_name", "producer_version", "domain", "model_version", "doc_string", "graph", "opset_import",
-      "", "", "", "", "", "metadata_props", "", "", "", "", "", "training_info", "", "", "", "", "functions"};
+  static constexpr std::array<std::string_view, 26> fields = {"",
+                                                              "ir_version",
+                                                              "producer_name",
+                                                              "producer_version",
+                                                              "domain",
+                                                              "model_version",
+                                                              "doc_string",
+                                                              "graph",
+                                                              "opset_import",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "metadata_props",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "training_info",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "",
+                                                              "functions"};
   const char* at = bytes;
   const char* end = bytes + size;
   bool known = false;
@@ -74,10 +105,12 @@ std::string explain_cut(const char* bytes, size_t size) {
         if (field == 1 || field == 5) return "";
         if (!read_varint(at, end, length)) return "the file is cut short";
         if (length > static_cast<uint64_t>(end - at))
-          return fmt::format("the file is cut short: its field `{}` should have {} bytes, {} are there", fields[field], length, end - at);
+          return fmt::format("the file is cut short: its field `{}` should have {} bytes, {} are there",
+                             fields[field], length, end - at);
         at += length;
         break;
-      default: return "";
+      default:
+        return "";
     }
     known = true;
   }
@@ -94,11 +127,14 @@ std::string explain_not_a_model(const char* bytes, size_t size) {
   const std::string_view start = all.substr(0, std::min<size_t>(size, 4096));
   if (is_text(start)) {
     const size_t first = start.find_first_not_of(" \t\r\n");
-    if (first != std::string_view::npos && start[first] == '<') return "this is an HTML or XML text, not an ONNX model";
-    if (first != std::string_view::npos && start[first] == '{') return "this is a JSON text, not an ONNX model";
+    if (first != std::string_view::npos && start[first] == '<')
+      return "this is an HTML or XML text, not an ONNX model";
+    if (first != std::string_view::npos && start[first] == '{')
+      return "this is a JSON text, not an ONNX model";
     return "this is a text, not an ONNX model";
   }
-  if (std::all_of(start.begin(), start.end(), [](char c) { return c == 0; })) return "the file holds only zeros, not an ONNX model";
+  if (std::all_of(start.begin(), start.end(), [](char c) { return c == 0; }))
+    return "the file holds only zeros, not an ONNX model";
   return explain_cut(bytes, size);
 }
 

@@ -65,7 +65,8 @@ std::vector<NodeId> topological_order(const Index& index, ScopeId scope) {
   const std::vector<NodeId>& nodes = index.scope(scope).nodes;
   std::vector<NodeId> order;
   order.reserve(nodes.size());
-  for (const int32_t position : sorted_positions(index, scope)) order.push_back(nodes[static_cast<size_t>(position)]);
+  for (const int32_t position : sorted_positions(index, scope))
+    order.push_back(nodes[static_cast<size_t>(position)]);
   return order;
 }
 

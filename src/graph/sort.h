@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you put the nodes of a scope into topological order, keeping the order of the file wherever it allows.
+/// Lets you put the nodes of a scope into topological order, keeping the order of the file wherever it
+/// allows.
 ///
 ///   std::vector<NodeId> order = topological_order(index, 0);
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace graft::graph {
 
-/// Orders the nodes of a scope so that each comes after those it reads of, those that its subgraphs read of too.
-/// Nodes on a cycle come last, in the order of the file.
+/// Orders the nodes of a scope so that each comes after those it reads of, those that its subgraphs read of
+/// too. Nodes on a cycle come last, in the order of the file.
 std::vector<NodeId> topological_order(const Index& index, ScopeId scope);
 
 /// Sorts all the node lists of a model. True when something moved.

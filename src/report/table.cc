@@ -7,18 +7,23 @@ namespace {
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-size_t width_of(const std::string& text) { return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character)); }
+size_t width_of(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
 
 }  // namespace
 
-Table::Table(std::vector<std::string> heads, std::vector<Align> aligns) : aligns_(std::move(aligns)) { rows_.push_back(std::move(heads)); }
+Table::Table(std::vector<std::string> heads, std::vector<Align> aligns) : aligns_(std::move(aligns)) {
+  rows_.push_back(std::move(heads));
+}
 
 void Table::add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
 std::string Table::text() const {
   std::vector<size_t> widths(aligns_.size(), 0);
   for (const auto& row : rows_) {
-    for (size_t column = 0; column < row.size(); ++column) widths[column] = std::max(widths[column], width_of(row[column]));
+    for (size_t column = 0; column < row.size(); ++column)
+      widths[column] = std::max(widths[column], width_of(row[column]));
   }
   std::string text;
   for (const auto& row : rows_) {

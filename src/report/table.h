@@ -28,7 +28,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Makes a name fit to print: control characters become `?`, and what is longer than `most` characters is cut in the middle.
+/// Makes a name fit to print: control characters become `?`, and what is longer than `most` characters is cut
+/// in the middle.
 std::string printable(const std::string& name, size_t most = 60);
 
 /// Puts a text of several lines on one, with `; ` between them.

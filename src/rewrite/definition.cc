@@ -75,7 +75,8 @@ class Parser {
   }
   /// Skips blanks and, between brackets, line ends too.
   void skip_space() {
-    while (!at_end() && (peek() == ' ' || peek() == '\t' || peek() == '\r' || peek() == '\n' || peek() == '#')) {
+    while (!at_end() &&
+           (peek() == ' ' || peek() == '\t' || peek() == '\r' || peek() == '\n' || peek() == '#')) {
       if (peek() == '#') {
         skip_comment();
       } else {
@@ -94,7 +95,9 @@ class Parser {
 
   void expect(char c) {
     skip_space();
-    if (peek() != c) fail(at_end() ? fmt::format("`{}` is expected, the text ends", c) : fmt::format("`{}` is expected, got `{}`", c, got()));
+    if (peek() != c)
+      fail(at_end() ? fmt::format("`{}` is expected, the text ends", c)
+                    : fmt::format("`{}` is expected, got `{}`", c, got()));
     ++at_;
   }
   std::string got() const {
@@ -106,7 +109,9 @@ class Parser {
 
   std::string parse_name(const char* what) {
     skip_space();
-    if (!is_letter(peek())) fail(at_end() ? fmt::format("{} is expected, the text ends", what) : fmt::format("{} is expected, got `{}`", what, got()));
+    if (!is_letter(peek()))
+      fail(at_end() ? fmt::format("{} is expected, the text ends", what)
+                    : fmt::format("{} is expected, got `{}`", what, got()));
     const size_t start = at_;
     while (!at_end() && (is_letter(peek()) || is_digit(peek()))) ++at_;
     return std::string(text_.substr(start, at_ - start));
@@ -140,20 +145,22 @@ class Parser {
       expression.outputs = std::max(expression.outputs, static_cast<int32_t>(targets.size()));
     }
     for (size_t slot = 0; slot < targets.size(); ++slot) {
-      if (std::find(definition_.signature.inputs.begin(), definition_.signature.inputs.end(), targets[slot]) !=
-          definition_.signature.inputs.end()) {
+      if (std::find(definition_.signature.inputs.begin(), definition_.signature.inputs.end(),
+                    targets[slot]) != definition_.signature.inputs.end()) {
         at_ = places[slot];
         fail(fmt::format("`{}` is an input and cannot be assigned", targets[slot]));
       }
-      const Operand assigned = targets.size() == 1 ? value : Operand{value.expression, static_cast<int32_t>(slot)};
+      const Operand assigned =
+          targets.size() == 1 ? value : Operand{value.expression, static_cast<int32_t>(slot)};
       names_[targets[slot]] = assigned;
       assigned_[targets[slot]] = assigned;
     }
   }
 
   bool at_number() const {
-    return is_digit(peek()) || ((peek() == '-' || peek() == '+' || peek() == '.') && at_ + 1 < text_.size() &&
-                                (is_digit(text_[at_ + 1]) || text_[at_ + 1] == '.' || text_.substr(at_ + 1, 3) == "inf"));
+    return is_digit(peek()) ||
+           ((peek() == '-' || peek() == '+' || peek() == '.') && at_ + 1 < text_.size() &&
+            (is_digit(text_[at_ + 1]) || text_[at_ + 1] == '.' || text_.substr(at_ + 1, 3) == "inf"));
   }
 
   Number parse_number() {
@@ -173,7 +180,8 @@ class Parser {
       fail("this number cannot be read, or is too large");
     }
     const std::string_view digits(begin, static_cast<size_t>(result.ptr - begin));
-    number.integral = digits.find_first_not_of("0123456789") == std::string_view::npos && number.value <= 9007199254740992.0;
+    number.integral = digits.find_first_not_of("0123456789") == std::string_view::npos &&
+                      number.value <= 9007199254740992.0;
     if (negative) number.value = -number.value;
     at_ += digits.size();
     if (is_letter(peek()) || peek() == '.') fail(fmt::format("`{}` cannot follow a number", got()));
@@ -186,14 +194,17 @@ class Parser {
     skip_space();
     while (peek() != ']') {
       skip_space();
-      if (!at_number()) fail(at_end() ? "`]` is expected, the text ends" : fmt::format("a number is expected, got `{}`", got()));
+      if (!at_number())
+        fail(at_end() ? "`]` is expected, the text ends"
+                      : fmt::format("a number is expected, got `{}`", got()));
       list.push_back(parse_number());
       skip_space();
       if (peek() == ',') {
         ++at_;
         skip_space();
       } else if (peek() != ']') {
-        fail(at_end() ? "`]` is expected, the text ends" : fmt::format("`,` or `]` is expected, got `{}`", got()));
+        fail(at_end() ? "`]` is expected, the text ends"
+                      : fmt::format("`,` or `]` is expected, got `{}`", got()));
       }
     }
     ++at_;
@@ -279,7 +290,8 @@ class Parser {
       const auto place = names_.find(name);
       if (place == names_.end() || !domain.empty()) {
         at_ = start;
-        fail(fmt::format("`{}` is neither an input nor assigned before{}", name, listed(definition_.signature.inputs)));
+        fail(fmt::format("`{}` is neither an input nor assigned before{}", name,
+                         listed(definition_.signature.inputs)));
       }
       return place->second;
     }
@@ -299,11 +311,14 @@ class Parser {
           ++at_;
           break;
         }
-        if (peek() != ',') fail(at_end() ? "`)` is expected, the text ends" : fmt::format("`,` or `)` is expected, got `{}`", got()));
+        if (peek() != ',')
+          fail(at_end() ? "`)` is expected, the text ends"
+                        : fmt::format("`,` or `)` is expected, got `{}`", got()));
         ++at_;
       }
     }
-    while (!expression.operands.empty() && expression.operands.back().expression < 0) expression.operands.pop_back();
+    while (!expression.operands.empty() && expression.operands.back().expression < 0)
+      expression.operands.pop_back();
     return {add(std::move(expression)), 0};
   }
 
@@ -330,12 +345,15 @@ class Parser {
       } else if (at_number()) {
         attribute.value = parse_number();
       } else {
-        fail(at_end() ? "a value is expected, the text ends" : fmt::format("a value is expected, got `{}`", got()));
+        fail(at_end() ? "a value is expected, the text ends"
+                      : fmt::format("a value is expected, got `{}`", got()));
       }
       call.attributes.push_back(std::move(attribute));
       skip_space();
       if (peek() == '>') break;
-      if (peek() != ',') fail(at_end() ? "`>` is expected, the text ends" : fmt::format("`,` or `>` is expected, got `{}`", got()));
+      if (peek() != ',')
+        fail(at_end() ? "`>` is expected, the text ends"
+                      : fmt::format("`,` or `>` is expected, got `{}`", got()));
       ++at_;
     }
     ++at_;

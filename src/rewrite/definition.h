@@ -5,10 +5,10 @@
 ///   Definition definition = parse_definition("y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)", 11, signature);
 ///
 ///   definition := assignment { (";" | newline) assignment }     # a comment goes to the end of the line
-///   assignment := name {"," name} "=" expression                # the operator's outputs must be among the names
-///   expression := number | list | string | name | "@"attribute | call
-///   call       := [domain "::"] OpType ["<" name "=" value {"," ...} ">"] "(" [expression {"," expression}] ")"
-///   value      := number | list | string | "@"attribute
+///   assignment := name {"," name} "=" expression                # the operator's outputs must be among the
+///   names expression := number | list | string | name | "@"attribute | call call       := [domain "::"]
+///   OpType ["<" name "=" value {"," ...} ">"] "(" [expression {"," expression}] ")" value      := number |
+///   list | string | "@"attribute
 #include <string_view>
 
 #include "rewrite/expression.h"

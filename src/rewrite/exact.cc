@@ -17,7 +17,8 @@ class Writer {
       : normal_(normal), type_(type), match_(match), pattern_(pattern) {
     if (!pattern) {
       for (size_t at = 0; at < match.inputs.size(); ++at) {
-        if (match.inputs[at] != none) keys_.emplace_back(normal.constants().behind_identity(match.inputs[at]), at);
+        if (match.inputs[at] != none)
+          keys_.emplace_back(normal.constants().behind_identity(match.inputs[at]), at);
       }
     }
   }
@@ -38,7 +39,8 @@ class Writer {
       const int input = pattern_->input(value);
       if (input >= 0) return fmt::format("#{}", input);
     }
-    if (const graph::Constant* constant = normal_.constants().find(value)) return write_constant(*constant, value);
+    if (const graph::Constant* constant = normal_.constants().find(value))
+      return write_constant(*constant, value);
     const NodeId node = normal_.producer(value);
     if (node == none) {
       failed_ = true;
@@ -81,11 +83,14 @@ class Writer {
     if (normal_.form(value) == Form::clip) {
       std::optional<Clip> clip;
       for (int merge = 3; merge >= 1 && !clip; --merge) clip = normal_.clip(value, merge);
-      if (clip) return fmt::format("(clip {} {} {})", write(clip->operand, depth + 1), bound(clip->low), bound(clip->high));
+      if (clip)
+        return fmt::format("(clip {} {} {})", write(clip->operand, depth + 1), bound(clip->low),
+                           bound(clip->high));
     }
     if (op == "Pow") {
       const graph::Constant* power = normal_.scalar(operand(1));
-      if (power && power->attribute.empty() && power->value == 2) return pair("*", operand(0), operand(0), depth);
+      if (power && power->attribute.empty() && power->value == 2)
+        return pair("*", operand(0), operand(0), depth);
     }
     const auto operation = normal_.operation(value);
     if (!operation) {
@@ -93,8 +98,10 @@ class Writer {
       return "?";
     }
     std::vector<std::string> operands;
-    for (const ValueId next : operation->operands) operands.push_back(next == none ? "_" : write(next, depth + 1));
-    if (operands.size() == 2 && (op == "Equal" || op == "And" || op == "Or" || op == "Xor" || op == "Max" || op == "Min"))
+    for (const ValueId next : operation->operands)
+      operands.push_back(next == none ? "_" : write(next, depth + 1));
+    if (operands.size() == 2 &&
+        (op == "Equal" || op == "And" || op == "Or" || op == "Xor" || op == "Max" || op == "Min"))
       std::sort(operands.begin(), operands.end());
     return fmt::format("({}.{} {})", operation->op, operation->slot, fmt::join(operands, " "));
   }
@@ -111,10 +118,15 @@ class Writer {
 
   std::string bound(const Bound& bound) {
     switch (bound.kind) {
-      case Bound::number: return number(bound.real.value);
-      case Bound::attribute: return attribute(bound.name);
-      case Bound::absent: return "none";
-      default: failed_ = true; return "?";
+      case Bound::number:
+        return number(bound.real.value);
+      case Bound::attribute:
+        return attribute(bound.name);
+      case Bound::absent:
+        return "none";
+      default:
+        failed_ = true;
+        return "?";
     }
   }
 
@@ -128,7 +140,8 @@ class Writer {
   std::string write_constant(const graph::Constant& constant, ValueId value) {
     if (!constant.attribute.empty()) {
       const auto integers = match_.integers.find(constant.attribute);
-      if (pattern_ && integers != match_.integers.end()) return fmt::format("{}", fmt::join(integers->second, ","));
+      if (pattern_ && integers != match_.integers.end())
+        return fmt::format("{}", fmt::join(integers->second, ","));
       return attribute(constant.attribute);
     }
     if (constant.type == DataType::int64) {
@@ -162,7 +175,8 @@ class Writer {
 
 }  // namespace
 
-bool is_exact(const NormalForm& model, const Pattern& pattern, ValueId root, const Match& match, DataType type) {
+bool is_exact(const NormalForm& model, const Pattern& pattern, ValueId root, const Match& match,
+              DataType type) {
   Writer wanted(pattern.normal(), type, match, &pattern), found(model, type, match, nullptr);
   const std::string want = wanted.write(pattern.root()), have = found.write(root);
   return !wanted.failed() && !found.failed() && want == have;

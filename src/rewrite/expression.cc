@@ -40,7 +40,8 @@ class Writer {
         values_.emplace(std::pair(operand.expression, operand.slot), signature.outputs[output]);
     }
     for (size_t at = 0; at < definition_.expressions.size(); ++at) {
-      if (used_[at] && definition_.expressions[at].kind == ExpressionKind::call) write_call(static_cast<int32_t>(at));
+      if (used_[at] && definition_.expressions[at].kind == ExpressionKind::call)
+        write_call(static_cast<int32_t>(at));
     }
     for (size_t output = 0; output < definition_.outputs.size(); ++output) {
       const std::string value = value_of(definition_.outputs[output], false);
@@ -57,7 +58,9 @@ class Writer {
  private:
   const Expression& expression(int32_t at) const { return definition_.expressions[static_cast<size_t>(at)]; }
 
-  std::string who() const { return fmt::format("{}::{}", definition_.signature.domain, definition_.signature.name); }
+  std::string who() const {
+    return fmt::format("{}::{}", definition_.signature.domain, definition_.signature.name);
+  }
 
   void find_used() {
     used_.assign(definition_.expressions.size(), false);
@@ -119,7 +122,8 @@ class Writer {
   static std::string stem_of(const NumberList& numbers) {
     std::string stem = "k";
     for (const Number& number : numbers) {
-      for (const char c : fmt::format("{:g}", number.value)) stem += c == '-' ? 'm' : c == '.' ? 'p' : c == '+' ? 'e' : c;
+      for (const char c : fmt::format("{:g}", number.value))
+        stem += c == '-' ? 'm' : c == '.' ? 'p' : c == '+' ? 'e' : c;
       stem += '_';
     }
     stem.pop_back();
@@ -154,7 +158,8 @@ class Writer {
     if (integer) {
       for (const Number& number : literal.numbers) {
         if (number.value != static_cast<double>(static_cast<int64_t>(number.value)))
-          throw InputError(fmt::format("definition of {}: {} stands where an integer is expected", who(), number.value));
+          throw InputError(
+              fmt::format("definition of {}: {} stands where an integer is expected", who(), number.value));
       }
       return write_tensor(literal.numbers, list, DataType::int64, stem + "_i");
     }
@@ -166,7 +171,8 @@ class Writer {
   int32_t attribute_type(const std::string& name) const {
     const Signature& signature = definition_.signature;
     for (size_t at = 0; at < signature.attributes.size(); ++at) {
-      if (signature.attributes[at] == name && at < signature.attribute_types.size()) return signature.attribute_types[at];
+      if (signature.attributes[at] == name && at < signature.attribute_types.size())
+        return signature.attribute_types[at];
     }
     return AttributeProto::FLOAT;
   }
@@ -203,7 +209,8 @@ class Writer {
         value = add_unary("Neg", node.output(0), name + "_value");
       }
     } else if (!numbers) {
-      throw OpsetError(fmt::format("{} needs opset {} to read the attribute `{}`, the model has {}", who(), constant_numbers, name, wording_.opset));
+      throw OpsetError(fmt::format("{} needs opset {} to read the attribute `{}`, the model has {}", who(),
+                                   constant_numbers, name, wording_.opset));
     } else if (type == AttributeProto::INT) {
       value = constant_reference("value_int", type, name);
     } else if (type == AttributeProto::INTS) {
@@ -212,7 +219,8 @@ class Writer {
       value_type = DataType::float32;
       value = constant_reference("value_floats", type, name);
     } else {
-      throw InputError(fmt::format("definition of {}: the attribute `{}` cannot stand as an argument", who(), name));
+      throw InputError(
+          fmt::format("definition of {}: the attribute `{}` cannot stand as an argument", who(), name));
     }
     if (wording_.opset == 0 || (integer && value_type == DataType::int64)) return value;
     if (integer) return cast(value, DataType::int64, name + "_integer");
@@ -225,18 +233,27 @@ class Writer {
     if (operand.expression < 0) return "";
     const Expression& source = expression(operand.expression);
     switch (source.kind) {
-      case ExpressionKind::input: return source.name;
-      case ExpressionKind::call: return values_.at({operand.expression, operand.slot});
-      case ExpressionKind::string: throw InputError(fmt::format("definition of {}: a string cannot stand as an argument", who()));
-      case ExpressionKind::attribute: break;
-      default: break;
+      case ExpressionKind::input:
+        return source.name;
+      case ExpressionKind::call:
+        return values_.at({operand.expression, operand.slot});
+      case ExpressionKind::string:
+        throw InputError(fmt::format("definition of {}: a string cannot stand as an argument", who()));
+      case ExpressionKind::attribute:
+        break;
+      default:
+        break;
     }
     std::string key = integer ? "i" : "e";
-    key += source.kind == ExpressionKind::attribute ? "@" + source.name : source.kind == ExpressionKind::list ? "[" : "";
-    for (const Number& number : source.numbers) key.append(reinterpret_cast<const char*>(&number.value), sizeof number.value);
+    key += source.kind == ExpressionKind::attribute ? "@" + source.name
+           : source.kind == ExpressionKind::list    ? "["
+                                                    : "";
+    for (const Number& number : source.numbers)
+      key.append(reinterpret_cast<const char*>(&number.value), sizeof number.value);
     const auto place = constants_.find(key);
     if (place != constants_.end()) return place->second;
-    std::string name = source.kind == ExpressionKind::attribute ? write_attribute(source.name, integer) : write_literal(source, integer);
+    std::string name = source.kind == ExpressionKind::attribute ? write_attribute(source.name, integer)
+                                                                : write_literal(source, integer);
     constants_.emplace(key, name);
     return name;
   }
@@ -275,22 +292,27 @@ class Writer {
 
   /// A whole number given to one of these is still a float.
   static bool is_float_attribute(std::string_view op, std::string_view name) {
-    static const std::set<std::string_view> always = {"alpha", "beta", "epsilon", "gamma", "momentum", "lambd", "bias", "value_float", "ratio"};
+    static const std::set<std::string_view> always = {"alpha", "beta", "epsilon",     "gamma", "momentum",
+                                                      "lambd", "bias", "value_float", "ratio"};
     return always.count(name) || (op == "Clip" && (name == "min" || name == "max"));
   }
 
   void write_call(int32_t at) {
     Expression call = expression(at);
     const bool standard = graph::is_default_domain(call.domain);
-    if (!standard) throw InputError(fmt::format("definition of {}: {}::{} is not one of ONNX's own operators", who(), call.domain, call.name));
+    if (!standard)
+      throw InputError(fmt::format("definition of {}: {}::{} is not one of ONNX's own operators", who(),
+                                   call.domain, call.name));
     if (wording_.opset && standard) {
       if (write_in_older_words(call, at)) return;
       const int64_t first = first_opset(call.name);
       if (first > wording_.opset)
-        throw OpsetError(fmt::format("{} needs {} of opset {}, the model has opset {}", who(), call.name, first, wording_.opset));
+        throw OpsetError(fmt::format("{} needs {} of opset {}, the model has opset {}", who(), call.name,
+                                     first, wording_.opset));
     }
     std::vector<std::string> inputs;
-    for (size_t slot = 0; slot < call.operands.size(); ++slot) inputs.push_back(value_of(call.operands[slot], is_integer_input(call.name, slot)));
+    for (size_t slot = 0; slot < call.operands.size(); ++slot)
+      inputs.push_back(value_of(call.operands[slot], is_integer_input(call.name, slot)));
     onnx::NodeProto& node = add_node(call.name);
     if (!standard) node.set_domain(call.domain);
     for (const auto& input : inputs) node.add_input(input);
@@ -307,7 +329,8 @@ class Writer {
   /// The rules by which a call is written for another opset. True when the call was written as several nodes.
   bool write_in_older_words(Expression& call, int32_t at) {
     const int64_t opset = wording_.opset;
-    if (call.name == "Clip" && opset >= 8 && opset < 12 && (wording_.mixed || wording_.element != DataType::float32)) {
+    if (call.name == "Clip" && opset >= 8 && opset < 12 &&
+        (wording_.mixed || wording_.element != DataType::float32)) {
       // Clip of these opsets takes float only in ONNX Runtime; Max and Min take double too.
       std::string value = value_of(call.operands.at(0), false);
       size_t last = 0;
@@ -333,13 +356,17 @@ class Writer {
         CallAttribute attribute{slot == 1 ? "min" : "max", Number{}};
         if (bound.kind == ExpressionKind::number) {
           const double value = bound.numbers[0].value;
-          if (wording_.element == DataType::float64 && static_cast<double>(static_cast<float>(value)) != value)
-            throw OpsetError(fmt::format("{} needs Clip of opset 11 for the bound {:.17g} in double, the model has opset {}", who(), value, opset));
+          if (wording_.element == DataType::float64 &&
+              static_cast<double>(static_cast<float>(value)) != value)
+            throw OpsetError(fmt::format(
+                "{} needs Clip of opset 11 for the bound {:.17g} in double, the model has opset {}", who(),
+                value, opset));
           attribute.value = Number{value, false};
         } else if (bound.kind == ExpressionKind::attribute) {
           attribute.value = AttributeReference{bound.name};
         } else {
-          throw OpsetError(fmt::format("{} needs Clip of opset 11 for a computed bound, the model has opset {}", who(), opset));
+          throw OpsetError(fmt::format(
+              "{} needs Clip of opset 11 for a computed bound, the model has opset {}", who(), opset));
         }
         call.attributes.push_back(std::move(attribute));
       }
@@ -350,7 +377,8 @@ class Writer {
     if (axes && opset < axes && call.operands.size() > 1 && call.operands[1].expression >= 0) {
       const Expression& list = expression(call.operands[1].expression);
       if (list.kind != ExpressionKind::list && list.kind != ExpressionKind::number)
-        throw OpsetError(fmt::format("{} needs {} of opset {} for computed axes, the model has opset {}", who(), call.name, axes, opset));
+        throw OpsetError(fmt::format("{} needs {} of opset {} for computed axes, the model has opset {}",
+                                     who(), call.name, axes, opset));
       call.attributes.push_back({"axes", list.numbers});
       call.operands.resize(1);
       return false;
@@ -359,7 +387,8 @@ class Writer {
       for (size_t slot = 0; slot < call.attributes.size(); ++slot) {
         if (call.attributes[slot].name != "axes") continue;
         const auto* list = std::get_if<NumberList>(&call.attributes[slot].value);
-        if (!list) throw OpsetError(fmt::format("{}: `axes` as an attribute has no words in opset {}", who(), opset));
+        if (!list)
+          throw OpsetError(fmt::format("{}: `axes` as an attribute has no words in opset {}", who(), opset));
         Expression literal;
         literal.kind = ExpressionKind::list;
         literal.numbers = *list;
@@ -378,13 +407,15 @@ class Writer {
     if (call.name == "DFT" && opset >= 17 && opset < 20 && call.operands.size() > 2) {
       const Expression& axis = expression(call.operands[2].expression);
       if (axis.kind != ExpressionKind::number)
-        throw OpsetError(fmt::format("{} needs DFT of opset 20 for a computed axis, the model has opset {}", who(), opset));
+        throw OpsetError(fmt::format("{} needs DFT of opset 20 for a computed axis, the model has opset {}",
+                                     who(), opset));
       call.attributes.push_back({"axis", axis.numbers[0]});
       call.operands.resize(2);
       return false;
     }
     if ((call.name == "GreaterOrEqual" || call.name == "LessOrEqual") && opset == 11) {
-      const std::string first = value_of(call.operands.at(0), false), second = value_of(call.operands.at(1), false);
+      const std::string first = value_of(call.operands.at(0), false),
+                        second = value_of(call.operands.at(1), false);
       onnx::NodeProto& strict = add_node(call.name == "GreaterOrEqual" ? "Greater" : "Less");
       strict.add_input(first);
       strict.add_input(second);
@@ -421,12 +452,16 @@ class Writer {
 
 void set_scalar(onnx::TensorProto& tensor, DataType type, double value) {
   runtime::Tensor scalar = runtime::Tensor::zeros(type, {});
-  runtime::set_element(scalar, 0, type == DataType::float16 || type == DataType::bfloat16 ? graph::round_to(type, value) : value);
+  runtime::set_element(
+      scalar, 0,
+      type == DataType::float16 || type == DataType::bfloat16 ? graph::round_to(type, value) : value);
   tensor.set_data_type(static_cast<int32_t>(type));
   tensor.clear_dims();
   tensor.set_raw_data(scalar.bytes.data(), scalar.bytes.size());
 }
 
-onnx::FunctionProto write_function(const Definition& definition, const Wording& wording) { return Writer(definition, wording).write(); }
+onnx::FunctionProto write_function(const Definition& definition, const Wording& wording) {
+  return Writer(definition, wording).write();
+}
 
 }  // namespace graft::rewrite

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you hold a definition as a graph of expressions, and write it as an ONNX function in the words that a place asks for.
+/// Lets you hold a definition as a graph of expressions, and write it as an ONNX function in the words that a
+/// place asks for.
 ///
 ///   Definition definition = parse_definition("y = Mul(x, Sigmoid(x))", signature);
 ///   onnx::FunctionProto body = write_function(definition, {.element = DataType::float32, .opset = 17});
@@ -73,8 +74,8 @@ struct Definition {
 /// Says in which words a definition is written down.
 struct Wording {
   DataType element = DataType::float32;  ///< the type of its literals
-  bool mixed = false;                    ///< sites of several types share the body: literals take the type of the first input
-  int64_t opset = 0;                     ///< of the model; 0 keeps the calls as they stand, for matching
+  bool mixed = false;  ///< sites of several types share the body: literals take the type of the first input
+  int64_t opset = 0;   ///< of the model; 0 keeps the calls as they stand, for matching
 };
 
 /// Names the attribute that tells a shared body its element type where CastLike does not exist yet.

@@ -12,7 +12,8 @@ const runtime::DefinitionText& choose_definition(const runtime::OperatorDescript
   return *chosen;
 }
 
-onnx::FunctionProto write_fallback(const runtime::OperatorDescription& op, const std::vector<DataType>& types, int64_t opset) {
+onnx::FunctionProto write_fallback(const runtime::OperatorDescription& op, const std::vector<DataType>& types,
+                                   int64_t opset) {
   const runtime::DefinitionText& text = choose_definition(op, opset);
   const Definition definition = parse_definition(text.text, text.opset, signature_of(op));
   Wording wording;
@@ -26,7 +27,9 @@ onnx::FunctionProto write_fallback(const runtime::OperatorDescription& op, const
 
 bool means_the_same(const onnx::FunctionProto& function, const Pattern& pattern, DataType type) {
   const Signature& signature = pattern.definition().signature;
-  if (function.input_size() != static_cast<int>(signature.inputs.size()) || function.output_size() != static_cast<int>(signature.outputs.size())) return false;
+  if (function.input_size() != static_cast<int>(signature.inputs.size()) ||
+      function.output_size() != static_cast<int>(signature.outputs.size()))
+    return false;
   onnx::FunctionProto copy = function;
   graph::Index index(copy);
   const graph::Constants constants(index);
@@ -44,7 +47,9 @@ bool means_the_same(const onnx::FunctionProto& function, const Pattern& pattern,
   // A body with literals of one type serves sites of that type only.
   for (const ValueId value : match->constants) {
     const graph::Constant* constant = constants.find(value);
-    if (constant && constant->type != DataType::undefined && constant->type != DataType::int64 && constant->type != type) return false;
+    if (constant && constant->type != DataType::undefined && constant->type != DataType::int64 &&
+        constant->type != type)
+      return false;
   }
   return true;
 }

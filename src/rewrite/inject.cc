@@ -39,13 +39,17 @@ struct Candidate {
   std::set<DataType> types;                     ///< of the sites
 };
 
-/// Tells whether one node of ONNX's own is worth replacing by one operator. ONNX Runtime computes these from several others, or
-/// one element at a time; the rest has kernels that it also fuses into convolutions, and stays unless it is asked for.
-bool is_worth_replacing(std::string_view op) { return op == "HardSwish" || op == "Gelu" || op == "Mish" || op == "Softplus" || op == "Swish"; }
+/// Tells whether one node of ONNX's own is worth replacing by one operator. ONNX Runtime computes these from
+/// several others, or one element at a time; the rest has kernels that it also fuses into convolutions, and
+/// stays unless it is asked for.
+bool is_worth_replacing(std::string_view op) {
+  return op == "HardSwish" || op == "Gelu" || op == "Mish" || op == "Softplus" || op == "Swish";
+}
 
 class Search {
  public:
-  Search(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries, const InjectOptions& options)
+  Search(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries,
+         const InjectOptions& options)
       : model_(model),
         options_(options),
         index_(model),
@@ -76,10 +80,12 @@ class Search {
     for (const auto& library : libraries) {
       const std::string shadowed = find_shadowed(library);
       // An operator for several providers is looked for once, for the types of its CPU kernels if it has any.
-      std::vector<std::reference_wrapper<const OperatorDescription>> operators(library.operators.begin(), library.operators.end());
-      std::stable_sort(operators.begin(), operators.end(), [](const OperatorDescription& a, const OperatorDescription& b) {
-        return (a.provider == "CPUExecutionProvider") > (b.provider == "CPUExecutionProvider");
-      });
+      std::vector<std::reference_wrapper<const OperatorDescription>> operators(library.operators.begin(),
+                                                                               library.operators.end());
+      std::stable_sort(
+          operators.begin(), operators.end(), [](const OperatorDescription& a, const OperatorDescription& b) {
+            return (a.provider == "CPUExecutionProvider") > (b.provider == "CPUExecutionProvider");
+          });
       for (const OperatorDescription& op : operators) {
         const std::string name = graph::qualified_name(op.domain, op.name);
         const bool wanted = options_.operators.empty() || is_asked_for(op);
@@ -90,7 +96,9 @@ class Search {
           continue;
         }
         if (op.outputs.size() != 1) {
-          result_.notes.push_back(fmt::format("{} has {} outputs; operators with several outputs are not looked for", name, op.outputs.size()));
+          result_.notes.push_back(
+              fmt::format("{} has {} outputs; operators with several outputs are not looked for", name,
+                          op.outputs.size()));
           continue;
         }
         Candidate candidate;
@@ -101,7 +109,8 @@ class Search {
         std::set<std::string> texts;
         for (const auto& text : op.definitions) {
           if (!texts.insert(text.text).second) continue;
-          candidate.patterns.push_back(std::make_unique<Pattern>(parse_definition(text.text, text.opset, signature_of(op))));
+          candidate.patterns.push_back(
+              std::make_unique<Pattern>(parse_definition(text.text, text.opset, signature_of(op))));
           candidate.weight = std::max(candidate.weight, candidate.patterns.back()->weight());
         }
         candidate.existing = function_named(op);
@@ -111,11 +120,13 @@ class Search {
     }
     for (const std::string& asked : options_.operators) {
       const bool known = std::any_of(libraries.begin(), libraries.end(), [&](const auto& library) {
-        return std::any_of(library.operators.begin(), library.operators.end(), [&](const auto& op) { return names(asked, op); });
+        return std::any_of(library.operators.begin(), library.operators.end(),
+                           [&](const auto& op) { return names(asked, op); });
       });
       if (!known) throw InputError(fmt::format("--op {}: none of the libraries has this operator", asked));
     }
-    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
   }
 
   const onnx::FunctionProto* function_named(const OperatorDescription& op) const {
@@ -125,8 +136,8 @@ class Search {
     return nullptr;
   }
 
-  /// Finds a function that the model calls and that an operator of the library takes the place of, meaning something else: with
-  /// the library loaded the model would compute something else even without a change.
+  /// Finds a function that the model calls and that an operator of the library takes the place of, meaning
+  /// something else: with the library loaded the model would compute something else even without a change.
   std::string find_shadowed(const runtime::LibraryDescription& library) const {
     for (const OperatorDescription& op : library.operators) {
       const onnx::FunctionProto* function = function_named(op);
@@ -135,7 +146,8 @@ class Search {
       for (const auto& text : op.definitions) {
         const Pattern pattern(parse_definition(text.text, text.opset, signature_of(op)));
         for (const runtime::Overload& overload : op.overloads)
-          same = same || means_the_same(*function, pattern, overload.inputs.empty() ? DataType::float32 : overload.inputs[0]);
+          same = same || means_the_same(*function, pattern,
+                                        overload.inputs.empty() ? DataType::float32 : overload.inputs[0]);
       }
       if (!same) return graph::qualified_name(op.domain, op.name);
     }
@@ -145,7 +157,9 @@ class Search {
   bool is_called(const OperatorDescription& op) const {
     for (graph::NodeId node = 0; node < index_.node_count(); ++node) {
       const onnx::NodeProto& proto = index_.proto(node);
-      if (index_.node(node).owner == none && proto.op_type() == op.name && graph::same_domain(proto.domain(), op.domain)) return true;
+      if (index_.node(node).owner == none && proto.op_type() == op.name &&
+          graph::same_domain(proto.domain(), op.domain))
+        return true;
     }
     return false;
   }
@@ -154,7 +168,8 @@ class Search {
     return asked == op.name || asked == op.domain + ":" + op.name || asked == op.domain + "::" + op.name;
   }
   bool is_asked_for(const OperatorDescription& op) const {
-    return std::any_of(options_.operators.begin(), options_.operators.end(), [&](const std::string& asked) { return names(asked, op); });
+    return std::any_of(options_.operators.begin(), options_.operators.end(),
+                       [&](const std::string& asked) { return names(asked, op); });
   }
 
   /// Tells whether a scope lies in a function that spells out an operator; such bodies stay as they are.
@@ -162,7 +177,8 @@ class Search {
     const graph::Scope& outer = index_.scope(index_.root(scope));
     if (!outer.function) return false;
     if (outer.function->doc_string().compare(0, fallback_mark.size(), fallback_mark) == 0) return true;
-    return std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& candidate) { return candidate.existing == outer.function; });
+    return std::any_of(candidates_.begin(), candidates_.end(),
+                       [&](const Candidate& candidate) { return candidate.existing == outer.function; });
   }
 
   void find_already() {
@@ -170,13 +186,15 @@ class Search {
       if (index_.node(node).owner != none || is_fallback(index_.node(node).scope)) continue;
       const onnx::NodeProto& proto = index_.proto(node);
       for (const Candidate& candidate : candidates_) {
-        if (proto.op_type() == candidate.op->name && graph::same_domain(proto.domain(), candidate.op->domain)) ++result_.already[candidate.name];
+        if (proto.op_type() == candidate.op->name && graph::same_domain(proto.domain(), candidate.op->domain))
+          ++result_.already[candidate.name];
       }
     }
   }
 
   void search() {
-    // Readers come before what they read, so that the largest expression is tried first and what it needs no more is gone.
+    // Readers come before what they read, so that the largest expression is tried first and what it needs no
+    // more is gone.
     for (graph::ScopeId scope = index_.scope_count() - 1; scope >= 0; --scope) {
       if (is_fallback(scope)) continue;
       const std::vector<graph::NodeId> order = graph::topological_order(index_, scope);
@@ -190,7 +208,9 @@ class Search {
   bool may_be_root(graph::NodeId node) const {
     if (index_.node(node).output_count == 0 || index_.output(node) == none) return false;
     const onnx::NodeProto& proto = index_.proto(node);
-    if (!graph::is_default_domain(proto.domain()) || proto.op_type() == "Identity" || proto.op_type() == "Constant") return false;
+    if (!graph::is_default_domain(proto.domain()) || proto.op_type() == "Identity" ||
+        proto.op_type() == "Constant")
+      return false;
     for (int32_t slot = 1; slot < index_.node(node).output_count; ++slot) {
       const ValueId other = index_.output(node, slot);
       if (other != none && (index_.value(other).is_output || !index_.uses(other).empty())) return false;
@@ -213,7 +233,8 @@ class Search {
 
   bool refuse(const Candidate& candidate, ValueId root, Reason reason, std::string detail) {
     refused_.insert({root, &candidate});
-    result_.misses.push_back({candidate.name, index_.scope_name(index_.value(root).scope), std::string(index_.value(root).name), reason, std::move(detail)});
+    result_.misses.push_back({candidate.name, index_.scope_name(index_.value(root).scope),
+                              std::string(index_.value(root).name), reason, std::move(detail)});
     return false;
   }
 
@@ -230,35 +251,43 @@ class Search {
     return DataType::undefined;
   }
 
-  bool accept(Candidate& candidate, const Pattern& pattern, graph::NodeId node, ValueId root, const Match& match) {
+  bool accept(Candidate& candidate, const Pattern& pattern, graph::NodeId node, ValueId root,
+              const Match& match) {
     const OperatorDescription& op = *candidate.op;
     if (match.nodes.size() == 1 && !candidate.asked_for && !is_worth_replacing(index_.proto(node).op_type()))
       return refuse(candidate, root, Reason::one_node_already, "");
     if (!candidate.shadowed.empty())
-      return refuse(candidate, root, Reason::name_taken,
-                    fmt::format("the model calls a function {} of its own, which the library's operator would replace", candidate.shadowed));
+      return refuse(
+          candidate, root, Reason::name_taken,
+          fmt::format("the model calls a function {} of its own, which the library's operator would replace",
+                      candidate.shadowed));
     const DataType type = type_of(match, root);
     if (type == DataType::undefined) return refuse(candidate, root, Reason::dtype_unknown, "");
-    const bool overloaded = std::any_of(op.overloads.begin(), op.overloads.end(), [&](const runtime::Overload& overload) {
-      for (size_t slot = 0; slot < overload.inputs.size() && slot < match.inputs.size(); ++slot) {
-        if (match.inputs[slot] == none) continue;
-        DataType given = types_.of(match.inputs[slot]).type;
-        if (given == DataType::undefined) given = type;
-        if (overload.inputs[slot] != given) return false;
-      }
-      const DataType made = types_.of(root).type;
-      return overload.outputs.empty() || made == DataType::undefined || overload.outputs[0] == made;
-    });
-    if (!overloaded) return refuse(candidate, root, Reason::dtype_not_supported, fmt::format("the library has no kernel for {}", runtime::type_name(type)));
+    const bool overloaded =
+        std::any_of(op.overloads.begin(), op.overloads.end(), [&](const runtime::Overload& overload) {
+          for (size_t slot = 0; slot < overload.inputs.size() && slot < match.inputs.size(); ++slot) {
+            if (match.inputs[slot] == none) continue;
+            DataType given = types_.of(match.inputs[slot]).type;
+            if (given == DataType::undefined) given = type;
+            if (overload.inputs[slot] != given) return false;
+          }
+          const DataType made = types_.of(root).type;
+          return overload.outputs.empty() || made == DataType::undefined || overload.outputs[0] == made;
+        });
+    if (!overloaded)
+      return refuse(candidate, root, Reason::dtype_not_supported,
+                    fmt::format("the library has no kernel for {}", runtime::type_name(type)));
     for (const auto& attribute : op.attributes) {
       const bool bound = match.attributes.count(attribute.name) || match.integers.count(attribute.name);
       if (attribute.required && !bound)
-        return refuse(candidate, root, Reason::not_the_pattern, fmt::format("the definition does not say what the attribute `{}` is", attribute.name));
+        return refuse(candidate, root, Reason::not_the_pattern,
+                      fmt::format("the definition does not say what the attribute `{}` is", attribute.name));
     }
     if (candidate.existing) {
       const auto [place, fresh] = candidate.serves.emplace(type, false);
       if (fresh) {
-        for (const auto& each : candidate.patterns) place->second = place->second || means_the_same(*candidate.existing, *each, type);
+        for (const auto& each : candidate.patterns)
+          place->second = place->second || means_the_same(*candidate.existing, *each, type);
       }
       if (!place->second) return refuse(candidate, root, Reason::name_taken, "");
     } else if (embeds()) {
@@ -285,7 +314,8 @@ class Search {
     Site site;
     site.op = candidate.name;
     site.scope = index_.scope_name(index_.value(root).scope);
-    for (const ValueId input : match.inputs) site.inputs.emplace_back(input == none ? std::string_view() : index_.value(input).name);
+    for (const ValueId input : match.inputs)
+      site.inputs.emplace_back(input == none ? std::string_view() : index_.value(input).name);
     site.output = index_.value(root).name;
     site.attributes = match.attributes;
     site.type = type;
@@ -299,7 +329,8 @@ class Search {
     return true;
   }
 
-  static void add_attribute(NewNode& made, const runtime::AttributeDescription& described, const Match& match) {
+  static void add_attribute(NewNode& made, const runtime::AttributeDescription& described,
+                            const Match& match) {
     onnx::AttributeProto attribute;
     attribute.set_name(described.name);
     const auto number = match.attributes.find(described.name);
@@ -321,7 +352,8 @@ class Search {
     made.attributes.push_back(std::move(attribute));
   }
 
-  /// Looks for what is nearly a place, each once: from the end, so that what is part of a larger near miss is passed over.
+  /// Looks for what is nearly a place, each once: from the end, so that what is part of a larger near miss is
+  /// passed over.
   void find_near_misses() {
     std::set<std::pair<graph::NodeId, const Candidate*>> covered;
     std::vector<NearMiss> found;
@@ -336,10 +368,12 @@ class Search {
           for (const auto& pattern : candidate.patterns) {
             const auto miss = matcher_.nearest_miss(*pattern, root);
             if (!miss) continue;
-            const bool replaced = std::any_of(miss->nodes.begin(), miss->nodes.end(), [&](graph::NodeId used) { return !replacement_.alive(used); });
+            const bool replaced = std::any_of(miss->nodes.begin(), miss->nodes.end(),
+                                              [&](graph::NodeId used) { return !replacement_.alive(used); });
             if (replaced) continue;
             for (const graph::NodeId used : miss->nodes) covered.insert({used, &candidate});
-            found.push_back({candidate.name, index_.scope_name(scope), std::string(index_.value(root).name), miss->reason, miss->detail});
+            found.push_back({candidate.name, index_.scope_name(scope), std::string(index_.value(root).name),
+                             miss->reason, miss->detail});
             break;
           }
         }
@@ -348,7 +382,9 @@ class Search {
     result_.misses.insert(result_.misses.end(), found.rbegin(), found.rend());
   }
 
-  bool embeds() const { return model_.ir_version() >= (options_.keep_ir ? functions_ir : separate_constants_ir); }
+  bool embeds() const {
+    return model_.ir_version() >= (options_.keep_ir ? functions_ir : separate_constants_ir);
+  }
 
   void apply() {
     const int64_t opset = index_.opset(0);
@@ -357,19 +393,21 @@ class Search {
     std::set<const Candidate*> told;  // whose body serves several types and has to be told which
     for (Candidate& candidate : candidates_) {
       if (candidate.types.empty() || candidate.existing || !embeds()) continue;
-      functions.push_back(write_fallback(*candidate.op, {candidate.types.begin(), candidate.types.end()}, opset));
+      functions.push_back(
+          write_fallback(*candidate.op, {candidate.types.begin(), candidate.types.end()}, opset));
       for (const std::string& attribute : functions.back().attribute()) {
         if (attribute == dtype_attribute) told.insert(&candidate);
       }
     }
-    if (!told.empty()) replacement_.annotate([&](size_t site, NewNode& node) {
-      if (!told.count(site_candidates_[site])) return;
-      onnx::AttributeProto attribute;
-      attribute.set_name(dtype_attribute);
-      attribute.set_type(onnx::AttributeProto::INT);
-      attribute.set_i(static_cast<int64_t>(site_types_[site]));
-      node.attributes.push_back(std::move(attribute));
-    });
+    if (!told.empty())
+      replacement_.annotate([&](size_t site, NewNode& node) {
+        if (!told.count(site_candidates_[site])) return;
+        onnx::AttributeProto attribute;
+        attribute.set_name(dtype_attribute);
+        attribute.set_type(onnx::AttributeProto::INT);
+        attribute.set_i(static_cast<int64_t>(site_types_[site]));
+        node.attributes.push_back(std::move(attribute));
+      });
     std::vector<std::pair<onnx::FunctionProto*, const Candidate*>> function_imports;
     for (size_t site = 0; site < site_scopes_.size(); ++site) {
       const graph::Scope& outer = index_.scope(index_.root(site_scopes_[site]));
@@ -378,25 +416,34 @@ class Search {
     replacement_.apply(model_, types_);
 
     auto& imports = *model_.mutable_opset_import();
-    for (const Candidate* candidate : site_candidates_) graph::import_domain(imports, candidate->op->domain, candidate->op->since_version);
+    for (const Candidate* candidate : site_candidates_)
+      graph::import_domain(imports, candidate->op->domain, candidate->op->since_version);
     for (const auto& [function, candidate] : function_imports) {
       const int64_t version = graph::imported_version(imports, candidate->op->domain);
       graph::import_domain(*function->mutable_opset_import(), candidate->op->domain, version);
     }
     for (onnx::FunctionProto& function : functions) *model_.add_functions() = std::move(function);
     if (!functions.empty() && model_.ir_version() < functions_ir) {
-      result_.notes.push_back(fmt::format("IR version raised from {} to {}, for the functions that let the model run without the library (--keep-ir declines both)",
-                                          model_.ir_version(), functions_ir));
+      result_.notes.push_back(
+          fmt::format("IR version raised from {} to {}, for the functions that let the model run without the "
+                      "library (--keep-ir declines both)",
+                      model_.ir_version(), functions_ir));
       model_.set_ir_version(functions_ir);
     }
     if (!embeds()) {
-      result_.notes.push_back(model_.ir_version() < separate_constants_ir
-                                  ? fmt::format("IR version {} counts constants as inputs and stays; it has no functions, so the result needs the library", model_.ir_version())
-                                  : fmt::format("IR version {} is kept; it has no functions, so the result needs the library", model_.ir_version()));
+      result_.notes.push_back(
+          model_.ir_version() < separate_constants_ir
+              ? fmt::format("IR version {} counts constants as inputs and stays; it has no functions, so the "
+                            "result needs the library",
+                            model_.ir_version())
+              : fmt::format("IR version {} is kept; it has no functions, so the result needs the library",
+                            model_.ir_version()));
     }
     bool bfloat16 = false;
     for (const DataType type : site_types_) bfloat16 |= type == DataType::bfloat16;
-    if (bfloat16) result_.notes.push_back("ONNX Runtime's CPU provider lacks the basic bfloat16 kernels: there the result needs the library");
+    if (bfloat16)
+      result_.notes.push_back(
+          "ONNX Runtime's CPU provider lacks the basic bfloat16 kernels: there the result needs the library");
     result_.nodes_after = count_nodes();
   }
 
@@ -405,7 +452,8 @@ class Search {
     int count = 0;
     for (graph::NodeId node = 0; node < after.node_count(); ++node) {
       const graph::Scope& outer = after.scope(after.root(after.node(node).scope));
-      if (outer.function && outer.function->doc_string().compare(0, fallback_mark.size(), fallback_mark) == 0) continue;
+      if (outer.function && outer.function->doc_string().compare(0, fallback_mark.size(), fallback_mark) == 0)
+        continue;
       ++count;
     }
     return count;
@@ -430,7 +478,8 @@ class Search {
 
 }  // namespace
 
-Injection inject(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries, const InjectOptions& options) {
+Injection inject(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries,
+                 const InjectOptions& options) {
   return Search(model, libraries, options).run();
 }
 

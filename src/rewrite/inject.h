@@ -46,16 +46,19 @@ struct NearMiss {
 struct Injection {
   std::vector<Site> sites;
   std::vector<NearMiss> misses;
-  std::map<std::string, int> already;   ///< nodes of the libraries' operators that were there before, by operator
-  std::vector<std::string> searched;    ///< operators that have a definition
-  std::vector<std::string> undefined;   ///< operators without one, which cannot be looked for
-  std::vector<std::string> notes;       ///< what a user should know, one line each
+  std::map<std::string, int>
+      already;  ///< nodes of the libraries' operators that were there before, by operator
+  std::vector<std::string> searched;      ///< operators that have a definition
+  std::vector<std::string> undefined;     ///< operators without one, which cannot be looked for
+  std::vector<std::string> notes;         ///< what a user should know, one line each
   int nodes_before = 0, nodes_after = 0;  ///< of the model's graphs and functions, without the embedded ones
-  bool embedded = false;                ///< the result runs without the libraries
+  bool embedded = false;                  ///< the result runs without the libraries
   bool changed() const { return !sites.empty(); }
 };
 
-/// Rewrites a model in place. InputError when an operator's definition cannot be read, or an operator asked for is not there.
-Injection inject(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries, const InjectOptions& options);
+/// Rewrites a model in place. InputError when an operator's definition cannot be read, or an operator asked
+/// for is not there.
+Injection inject(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries,
+                 const InjectOptions& options);
 
 }  // namespace graft::rewrite

@@ -22,12 +22,14 @@ constexpr size_t most_region = 16;
 /// How many things may stand in the way of a near miss.
 constexpr size_t most_misses = 4;
 
-const std::set<std::string_view> commutative = {"Equal", "And", "Or", "Xor", "Max", "Min", "Sum", "Mean", "BitwiseAnd", "BitwiseOr", "BitwiseXor"};
+const std::set<std::string_view> commutative = {
+    "Equal", "And", "Or", "Xor", "Max", "Min", "Sum", "Mean", "BitwiseAnd", "BitwiseOr", "BitwiseXor"};
 
 /// Operators whose inputs broadcast, so that a constant's rank may raise that of the result.
-const std::set<std::string_view> broadcasting = {"Equal", "And", "Or", "Xor", "Max", "Min", "Sum", "Mean", "Less", "LessOrEqual",
-                                                 "Where", "Pow", "Mod", "PRelu", "Add", "Sub", "Mul", "Div", "BitwiseAnd", "BitwiseOr",
-                                                 "BitwiseXor", "BitShift"};
+const std::set<std::string_view> broadcasting = {
+    "Equal", "And",         "Or",         "Xor",       "Max",        "Min",     "Sum", "Mean",
+    "Less",  "LessOrEqual", "Where",      "Pow",       "Mod",        "PRelu",   "Add", "Sub",
+    "Mul",   "Div",         "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift"};
 
 struct DefaultValue {
   std::string_view op, attribute;
@@ -35,20 +37,45 @@ struct DefaultValue {
 };
 
 /// What an attribute means when it is left out.
-constexpr DefaultValue default_values[] = {
-    {"", "keepdims", 1},        {"", "noop_with_empty_axes", 0}, {"Softmax", "axis", -1},     {"LogSoftmax", "axis", -1},
-    {"LeakyRelu", "alpha", 0.01f}, {"Elu", "alpha", 1},          {"Celu", "alpha", 1},        {"ThresholdedRelu", "alpha", 1},
-    {"HardSigmoid", "alpha", 0.2f}, {"HardSigmoid", "beta", 0.5}, {"Gemm", "alpha", 1},       {"Gemm", "beta", 1},
-    {"Gemm", "transA", 0},      {"Gemm", "transB", 0},           {"DFT", "onesided", 0},      {"DFT", "inverse", 0},
-    {"STFT", "onesided", 1},    {"Mod", "fmod", 0},              {"LayerNormalization", "axis", -1}, {"CumSum", "exclusive", 0},
-    {"CumSum", "reverse", 0},   {"Gather", "axis", 0},           {"GatherElements", "axis", 0}, {"Flatten", "axis", 1},
-    {"IsInf", "detect_negative", 1}, {"IsInf", "detect_positive", 1}, {"Selu", "alpha", 1.67326319217681884765625},
-    {"Selu", "gamma", 1.05070102214813232421875}, {"Reshape", "allowzero", 0}, {"Trilu", "upper", 1}, {"ArgMax", "axis", 0},
-    {"ArgMin", "axis", 0},      {"ArgMax", "select_last_index", 0}, {"ArgMin", "select_last_index", 0}};
+constexpr DefaultValue default_values[] = {{"", "keepdims", 1},
+                                           {"", "noop_with_empty_axes", 0},
+                                           {"Softmax", "axis", -1},
+                                           {"LogSoftmax", "axis", -1},
+                                           {"LeakyRelu", "alpha", 0.01f},
+                                           {"Elu", "alpha", 1},
+                                           {"Celu", "alpha", 1},
+                                           {"ThresholdedRelu", "alpha", 1},
+                                           {"HardSigmoid", "alpha", 0.2f},
+                                           {"HardSigmoid", "beta", 0.5},
+                                           {"Gemm", "alpha", 1},
+                                           {"Gemm", "beta", 1},
+                                           {"Gemm", "transA", 0},
+                                           {"Gemm", "transB", 0},
+                                           {"DFT", "onesided", 0},
+                                           {"DFT", "inverse", 0},
+                                           {"STFT", "onesided", 1},
+                                           {"Mod", "fmod", 0},
+                                           {"LayerNormalization", "axis", -1},
+                                           {"CumSum", "exclusive", 0},
+                                           {"CumSum", "reverse", 0},
+                                           {"Gather", "axis", 0},
+                                           {"GatherElements", "axis", 0},
+                                           {"Flatten", "axis", 1},
+                                           {"IsInf", "detect_negative", 1},
+                                           {"IsInf", "detect_positive", 1},
+                                           {"Selu", "alpha", 1.67326319217681884765625},
+                                           {"Selu", "gamma", 1.05070102214813232421875},
+                                           {"Reshape", "allowzero", 0},
+                                           {"Trilu", "upper", 1},
+                                           {"ArgMax", "axis", 0},
+                                           {"ArgMin", "axis", 0},
+                                           {"ArgMax", "select_last_index", 0},
+                                           {"ArgMin", "select_last_index", 0}};
 
 std::optional<double> default_value(std::string_view op, std::string_view attribute) {
   for (const DefaultValue& entry : default_values) {
-    if (entry.attribute == attribute && (entry.op.empty() ? op.substr(0, 6) == "Reduce" : entry.op == op)) return entry.value;
+    if (entry.attribute == attribute && (entry.op.empty() ? op.substr(0, 6) == "Reduce" : entry.op == op))
+      return entry.value;
   }
   return {};
 }
@@ -84,17 +111,24 @@ bool Matcher::miss_constant(ValueId found, double wanted) {
   const std::string name(model_.index().value(found).name);
   const graph::Constant* constant = model_.constants().find(found);
   if (!constant || !constant->attribute.empty())
-    return miss(Reason::constant_unknown, fmt::format("`{}` is computed where the definition has {}", name, number(wanted)));
-  if (constant->overridable) return miss(Reason::constant_overridable, fmt::format("`{}` is also an input", name));
+    return miss(Reason::constant_unknown,
+                fmt::format("`{}` is computed where the definition has {}", name, number(wanted)));
+  if (constant->overridable)
+    return miss(Reason::constant_overridable, fmt::format("`{}` is also an input", name));
   if (!constant->readable) return miss(Reason::constant_unknown, fmt::format("`{}` cannot be read", name));
   if (constant->count == 1)
-    return miss(Reason::constant_differs, fmt::format("`{}` is {} where the definition has {}", name, number(constant->value), number(wanted)));
+    return miss(Reason::constant_differs, fmt::format("`{}` is {} where the definition has {}", name,
+                                                      number(constant->value), number(wanted)));
   const auto elements = model_.constants().elements(found, 1 << 20);
   if (elements && !elements->empty()) {
-    const auto differs = std::find_if(elements->begin(), elements->end(), [&](double element) { return element != (*elements)[0]; });
-    if (differs != elements->end() || !agree(Real::of(wanted, DataType::float64), Real::of((*elements)[0], constant->type)))
-      return miss(Reason::constant_differs, fmt::format("`{}` holds {} where the definition has {}", name,
-                                                        number(differs == elements->end() ? (*elements)[0] : *differs), number(wanted)));
+    const auto differs = std::find_if(elements->begin(), elements->end(),
+                                      [&](double element) { return element != (*elements)[0]; });
+    if (differs != elements->end() ||
+        !agree(Real::of(wanted, DataType::float64), Real::of((*elements)[0], constant->type)))
+      return miss(
+          Reason::constant_differs,
+          fmt::format("`{}` holds {} where the definition has {}", name,
+                      number(differs == elements->end() ? (*elements)[0] : *differs), number(wanted)));
   }
   return miss(Reason::constant_not_scalar, fmt::format("`{}` has {} elements", name, constant->count));
 }
@@ -103,8 +137,9 @@ bool Matcher::use(const std::vector<NodeId>& nodes) {
   for (NodeId node : nodes) {
     const graph::Node& made = model_.index().node(node);
     if (made.owner != none) node = made.owner;
-    if (made.scope != scope_ && !miss(Reason::crosses_scopes, fmt::format("`{}` is made in {}", model_.index().proto(node).output(0),
-                                                                          model_.index().scope_name(made.scope))))
+    if (made.scope != scope_ &&
+        !miss(Reason::crosses_scopes, fmt::format("`{}` is made in {}", model_.index().proto(node).output(0),
+                                                  model_.index().scope_name(made.scope))))
       return false;
     nodes_.push_back(node);
   }
@@ -130,18 +165,23 @@ bool Matcher::use_constant(ValueId value, NodeId reader) {
   if (!seen || rank >= constant->rank()) return true;
   const std::string name(index.value(value).name);
   if (unknown)
-    return miss(Reason::rank_unknown, fmt::format("`{}` has rank {}, the rank of the value beside it is not known", name, constant->rank()));
-  return miss(Reason::output_shape_changes, fmt::format("`{}` has rank {}, the value beside it rank {}", name, constant->rank(), rank));
+    return miss(Reason::rank_unknown,
+                fmt::format("`{}` has rank {}, the rank of the value beside it is not known", name,
+                            constant->rank()));
+  return miss(Reason::output_shape_changes,
+              fmt::format("`{}` has rank {}, the value beside it rank {}", name, constant->rank(), rank));
 }
 
 bool Matcher::use_constants(const std::vector<std::pair<ValueId, NodeId>>& constants) {
-  return std::all_of(constants.begin(), constants.end(), [this](const auto& read) { return use_constant(read.first, read.second); });
+  return std::all_of(constants.begin(), constants.end(),
+                     [this](const auto& read) { return use_constant(read.first, read.second); });
 }
 
 bool Matcher::bind(const std::string& attribute, double value, DataType type) {
   // Attributes are single floats; a double that is none would change.
   if (type == DataType::float64 && static_cast<double>(static_cast<float>(value)) != value &&
-      !miss(Reason::constant_differs, fmt::format("{:.17g} is no float, which the attribute `{}` is", value, attribute)))
+      !miss(Reason::constant_differs,
+            fmt::format("{:.17g} is no float, which the attribute `{}` is", value, attribute)))
     return false;
   const double kept = static_cast<float>(value);
   const auto [place, added] = attributes_.emplace(attribute, kept);
@@ -158,7 +198,8 @@ std::string_view Matcher::head(const NormalForm& normal, ValueId value) const {
 }
 
 /// Tells by a glance whether two values can match.
-bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled, int8_t sign, int8_t exponent) const {
+bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled, int8_t sign,
+                         int8_t exponent) const {
   const ValueId w = pattern_->normal().resolve(wanted);
   const Form form = wanted_scaled ? Form::clip : pattern_->form(w);
   if (exponent < 0 && form != Form::operation) return false;
@@ -168,9 +209,12 @@ bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool
   if (f == none) return false;
   const Form other = model_.form(f);
   switch (form) {
-    case Form::product: return !found_scaled && (other == Form::product || other == Form::clip);
-    case Form::sum: return other == Form::sum;
-    case Form::clip: return other == Form::clip;
+    case Form::product:
+      return !found_scaled && (other == Form::product || other == Form::clip);
+    case Form::sum:
+      return other == Form::sum;
+    case Form::clip:
+      return other == Form::clip;
     case Form::operation: {
       const std::string_view w_head = head(pattern_->normal(), w), f_head = head(model_, f);
       // Sigmoid may be written 1 / (1 + exp(-x)), of which a product shows the sum, to the power -1.
@@ -180,7 +224,8 @@ bool Matcher::compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool
       if (w_head == "Sigmoid") return f_head == "Div" || f_head == "Reciprocal";
       return (w_head == "Softplus" && f_head == "Log") || (w_head == "Sqrt" && f_head == "Pow");
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -190,16 +235,19 @@ bool Matcher::may_match(const Pattern& pattern, ValueId root) const {
   const Form wanted = pattern.form(pattern.root());
   const Form found = model_.form(f);
   switch (wanted) {
-    case Form::product: return found == Form::product || found == Form::clip;
+    case Form::product:
+      return found == Form::product || found == Form::clip;
     case Form::sum:
-    case Form::clip: return found == wanted;
+    case Form::clip:
+      return found == wanted;
     case Form::operation: {
       const std::string_view w_head = head(pattern.normal(), pattern.root()), f_head = head(model_, f);
       if (w_head == f_head) return true;
       if (w_head == "Sigmoid") return f_head == "Div" || f_head == "Reciprocal";
       return w_head == "Sqrt" && f_head == "Pow";
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -277,7 +325,8 @@ bool Matcher::solve(int id) {
   const Mark before = mark();
   bool done = false;
   const Form form = goal.wanted_scaled ? Form::clip : pattern_->form(wanted);
-  const bool same_head = form != Form::operation || head(pattern_->normal(), wanted) == head(model_, model_.resolve(goal.found));
+  const bool same_head =
+      form != Form::operation || head(pattern_->normal(), wanted) == head(model_, model_.resolve(goal.found));
   if (form != Form::input && form != Form::constant && same_head) {
     ++structural_;
     if (structural_ > best_) {
@@ -286,29 +335,46 @@ bool Matcher::solve(int id) {
     }
   }
   switch (form) {
-    case Form::input: done = solve_input(goal, pattern_->input(wanted)); break;
-    case Form::constant: done = solve_constant(goal, wanted); break;
-    case Form::product: done = solve_product(goal, pattern_->product(wanted)); break;
-    case Form::sum: done = solve_sum(goal, wanted); break;
-    case Form::clip: done = goal.wanted_scaled || goal.found_scaled ? solve_scaled_clip(goal, wanted) : solve_clip(goal, wanted); break;
-    case Form::operation: done = solve_operation(goal, wanted); break;
-    case Form::opaque: break;
+    case Form::input:
+      done = solve_input(goal, pattern_->input(wanted));
+      break;
+    case Form::constant:
+      done = solve_constant(goal, wanted);
+      break;
+    case Form::product:
+      done = solve_product(goal, pattern_->product(wanted));
+      break;
+    case Form::sum:
+      done = solve_sum(goal, wanted);
+      break;
+    case Form::clip:
+      done = goal.wanted_scaled || goal.found_scaled ? solve_scaled_clip(goal, wanted)
+                                                     : solve_clip(goal, wanted);
+      break;
+    case Form::operation:
+      done = solve_operation(goal, wanted);
+      break;
+    case Form::opaque:
+      break;
   }
   if (!done) restore(before);
   return done;
 }
 
-/// Looks through multiplications by 1 that change neither bits nor shape; some exporters write x * sigmoid(1 * x).
+/// Looks through multiplications by 1 that change neither bits nor shape; some exporters write x * sigmoid(1
+/// * x).
 ValueId Matcher::without_ones(ValueId value) {
   for (int step = 0; step < 8; ++step) {
     const NodeId node = model_.producer(value);
-    if (node == none || model_.index().node(node).owner != none || model_.index().node(node).scope != scope_) return value;
+    if (node == none || model_.index().node(node).owner != none || model_.index().node(node).scope != scope_)
+      return value;
     const std::string_view op = model_.op(node);
     if (op != "Mul" && op != "Div") return value;
     ValueId other = none, one = none;
     for (int32_t slot = 0; slot < 2; ++slot) {
       const ValueId operand = model_.index().input(node, slot);
-      const graph::Constant* constant = operand == none || (op == "Div" && slot == 0) ? nullptr : model_.scalar(operand);
+      const graph::Constant* constant =
+          operand == none || (op == "Div" && slot == 0) ? nullptr : model_.scalar(operand);
       if (constant && constant->attribute.empty() && constant->value == 1 && one == none) {
         one = operand;
       } else {
@@ -331,8 +397,8 @@ bool Matcher::solve_input(const Goal& goal, int input) {
   if (goal.sign < 0) {
     // A minus has to be found somewhere.
     const auto expansion = model_.expand({found, 1, false});
-    if (!expansion || expansion->factors.size() != 1 || expansion->factors[0].exponent != 1 || expansion->coefficient.neutral ||
-        expansion->coefficient.value != -1 || !expansion->attribute.empty())
+    if (!expansion || expansion->factors.size() != 1 || expansion->factors[0].exponent != 1 ||
+        expansion->coefficient.neutral || expansion->coefficient.value != -1 || !expansion->attribute.empty())
       return false;
     if (!use(expansion->nodes)) return false;
     if (!use_constants(expansion->constants)) return false;
@@ -357,7 +423,8 @@ bool Matcher::solve_constant(const Goal& goal, ValueId wanted) {
   if (!asked || goal.found_scaled) return false;
   constants_.push_back(goal.found);
   if (!asked->attribute.empty()) {
-    if (!known || known->overridable || !known->attribute.empty()) return miss_constant(goal.found, 0) && solve(goal.next);
+    if (!known || known->overridable || !known->attribute.empty())
+      return miss_constant(goal.found, 0) && solve(goal.next);
     if (asked->type == DataType::int64) {
       const auto numbers = model_.constants().integers(goal.found);
       if (!numbers) return false;
@@ -374,27 +441,32 @@ bool Matcher::solve_constant(const Goal& goal, ValueId wanted) {
     return false;
   }
   if (asked->type == DataType::int64 || asked->count != 1) {
-    if (!known || known->overridable || !known->attribute.empty()) return miss_constant(goal.found, asked->value) && solve(goal.next);
+    if (!known || known->overridable || !known->attribute.empty())
+      return miss_constant(goal.found, asked->value) && solve(goal.next);
     const auto asked_elements = pattern_->normal().constants().elements(wanted, 4096);
     const auto elements = model_.constants().elements(goal.found, 4096);
     bool same = asked_elements && elements && asked_elements->size() == elements->size();
     for (size_t at = 0; same && at < elements->size(); ++at) {
       same = graph::round_to(known->type, (*asked_elements)[at]) == goal.sign * (*elements)[at];
     }
-    if (!same && !miss(Reason::constant_differs, fmt::format("`{}` holds other values than the definition", model_.index().value(goal.found).name)))
+    if (!same && !miss(Reason::constant_differs, fmt::format("`{}` holds other values than the definition",
+                                                             model_.index().value(goal.found).name)))
       return false;
     return solve(goal.next);
   }
   const graph::Constant* scalar = model_.scalar(goal.found);
-  if (!scalar || !scalar->attribute.empty()) return miss_constant(goal.found, asked->value) && solve(goal.next);
+  if (!scalar || !scalar->attribute.empty())
+    return miss_constant(goal.found, asked->value) && solve(goal.next);
   Real real = Real::of(scalar->value, scalar->type);
   if (goal.sign < 0) real = -real;
-  if (!agree(Real::of(asked->value, asked->type), real) && !miss_constant(goal.found, goal.sign * asked->value)) return false;
+  if (!agree(Real::of(asked->value, asked->type), real) &&
+      !miss_constant(goal.found, goal.sign * asked->value))
+    return false;
   return solve(goal.next);
 }
 
-/// Tells whether the product that was found holds, near its top, something that each factor of the definition can be.
-/// Long products of other things are told apart by this at once.
+/// Tells whether the product that was found holds, near its top, something that each factor of the definition
+/// can be. Long products of other things are told apart by this at once.
 bool Matcher::has_factors(const Product& product, ValueId found) {
   if (region_root_ != found) {
     // Kept for the other definitions that are tried on the same value.
@@ -408,7 +480,8 @@ bool Matcher::has_factors(const Product& product, ValueId found) {
   for (const Factor& wanted : product.factors) {
     if (!wanted.scaled && pattern_->form(wanted.value) == Form::input) continue;
     const bool any = std::any_of(region_.begin() + 1, region_.end(), [&](const Factor& factor) {
-      return compatible(wanted.value, wanted.scaled, factor.value, factor.scaled, 1, static_cast<int8_t>(wanted.exponent * factor.exponent));
+      return compatible(wanted.value, wanted.scaled, factor.value, factor.scaled, 1,
+                        static_cast<int8_t>(wanted.exponent * factor.exponent));
     });
     if (!any) return false;
   }
@@ -422,14 +495,15 @@ bool Matcher::solve_product(const Goal& goal, const Product& product) {
 }
 
 /// Tries the ways to take the found product apart into as many factors as the definition has.
-bool Matcher::cut(const Goal& goal, const Product& product, std::vector<Factor>& frontier, size_t at, const Real& coefficient, int opened) {
+bool Matcher::cut(const Goal& goal, const Product& product, std::vector<Factor>& frontier, size_t at,
+                  const Real& coefficient, int opened) {
   if (++steps_ > most_steps) return false;
   const size_t count = product.factors.size();
   const size_t spare = tolerated_ > misses_.size() && !product.coefficient.neutral ? 1 : 0;
   if (frontier.size() > count + spare) return false;
   if (at == frontier.size()) {
     if (opened == 0 || frontier.size() < count) return false;
-      return settle_coefficient(goal, product, frontier, coefficient);
+    return settle_coefficient(goal, product, frontier, coefficient);
   }
   const Factor factor = frontier[at];
   const auto open = [&] {
@@ -461,7 +535,8 @@ bool Matcher::cut(const Goal& goal, const Product& product, std::vector<Factor>&
 }
 
 /// Checks the coefficient of a product that was taken apart, then pairs off the factors.
-bool Matcher::settle_coefficient(const Goal& goal, const Product& product, const std::vector<Factor>& frontier, Real coefficient) {
+bool Matcher::settle_coefficient(const Goal& goal, const Product& product,
+                                 const std::vector<Factor>& frontier, Real coefficient) {
   if (goal.sign < 0) coefficient = -coefficient;
   const Mark before = mark();
   std::vector<int> partner;
@@ -472,7 +547,8 @@ bool Matcher::settle_coefficient(const Goal& goal, const Product& product, const
       if (!product.coefficient.neutral) value /= product.coefficient.value;
       if (product.attribute_exponent < 0) value = 1 / value;
       const bool fresh = attributes_.find(product.attribute) == attributes_.end();
-      if (std::isfinite(value) && bind(product.attribute, value, coefficient.direct ? coefficient.type : DataType::float32) &&
+      if (std::isfinite(value) &&
+          bind(product.attribute, value, coefficient.direct ? coefficient.type : DataType::float32) &&
           assign(goal, product, frontier, partner, 0))
         return true;
       if (fresh) attributes_.erase(product.attribute);
@@ -480,8 +556,9 @@ bool Matcher::settle_coefficient(const Goal& goal, const Product& product, const
       return false;
     }
     const bool agrees = agree(product.coefficient, coefficient) ||
-                        miss(Reason::constant_differs, fmt::format("the factor is {} where the definition has {}", number(coefficient.value),
-                                                                   number(product.coefficient.value)));
+                        miss(Reason::constant_differs,
+                             fmt::format("the factor is {} where the definition has {}",
+                                         number(coefficient.value), number(product.coefficient.value)));
     if (agrees && assign(goal, product, frontier, partner, 0)) return true;
     restore(before);
     return false;
@@ -489,8 +566,10 @@ bool Matcher::settle_coefficient(const Goal& goal, const Product& product, const
   // One factor too many, where the definition has a constant: that is the one it should have been.
   for (const bool constants : {true, false}) {
     for (size_t extra = 0; extra < frontier.size(); ++extra) {
-      if (frontier[extra].scaled || (model_.constants().find(frontier[extra].value) != nullptr) != constants) continue;
-      const double wanted = frontier[extra].exponent > 0 ? product.coefficient.value : 1 / product.coefficient.value;
+      if (frontier[extra].scaled || (model_.constants().find(frontier[extra].value) != nullptr) != constants)
+        continue;
+      const double wanted =
+          frontier[extra].exponent > 0 ? product.coefficient.value : 1 / product.coefficient.value;
       if (!miss_constant(frontier[extra].value, wanted)) continue;
       std::vector<Factor> rest = frontier;
       rest.erase(rest.begin() + static_cast<long>(extra));
@@ -503,7 +582,8 @@ bool Matcher::settle_coefficient(const Goal& goal, const Product& product, const
 }
 
 /// Pairs the factors of the definition with those that were found, in every way that could be.
-bool Matcher::assign(const Goal& goal, const Product& product, const std::vector<Factor>& frontier, std::vector<int>& partner, size_t at) {
+bool Matcher::assign(const Goal& goal, const Product& product, const std::vector<Factor>& frontier,
+                     std::vector<int>& partner, size_t at) {
   if (++steps_ > most_steps) return false;
   if (at == product.factors.size()) {
     std::vector<Goal> goals;
@@ -524,8 +604,8 @@ bool Matcher::assign(const Goal& goal, const Product& product, const std::vector
   const Factor& wanted = product.factors[at];
   // Equal factors of the definition, as in x*x*x, need one order only.
   int first = 0;
-  if (at > 0 && product.factors[at - 1].value == wanted.value && product.factors[at - 1].exponent == wanted.exponent &&
-      product.factors[at - 1].scaled == wanted.scaled)
+  if (at > 0 && product.factors[at - 1].value == wanted.value &&
+      product.factors[at - 1].exponent == wanted.exponent && product.factors[at - 1].scaled == wanted.scaled)
     first = partner.back() + 1;
   for (int candidate = first; candidate < static_cast<int>(frontier.size()); ++candidate) {
     if (std::find(partner.begin(), partner.end(), candidate) != partner.end()) continue;
@@ -550,7 +630,8 @@ bool Matcher::solve_sum(const Goal& goal, ValueId wanted) {
   // Each term may be read with its Neg as a sign, or as it stands: x may be a negated value itself.
   for (int reading = 0; reading < 4; ++reading) {
     bool sensible = true;
-    for (int at = 0; at < 2; ++at) sensible = sensible && (!(reading >> at & 1) || !sum->terms[at].nodes.empty());
+    for (int at = 0; at < 2; ++at)
+      sensible = sensible && (!(reading >> at & 1) || !sum->terms[at].nodes.empty());
     if (!sensible) continue;
     for (const int swapped : {0, 1}) {
       std::vector<Goal> goals;
@@ -564,7 +645,8 @@ bool Matcher::solve_sum(const Goal& goal, ValueId wanted) {
         next.found = raw ? have.value : have.bare;
         next.sign = static_cast<int8_t>(want.bare_sign * (raw ? have.sign : have.bare_sign) * goal.sign);
         possible = compatible(next.wanted, false, next.found, false, next.sign) && (raw || use(have.nodes));
-        if (possible && pattern_->normal().constants().find(next.wanted) && model_.scalar(next.found)) possible = use_constant(next.found, sum->node);
+        if (possible && pattern_->normal().constants().find(next.wanted) && model_.scalar(next.found))
+          possible = use_constant(next.found, sum->node);
         goals.push_back(next);
       }
       // What is easy to refute comes first: constants, then operations, then inputs.
@@ -587,9 +669,11 @@ bool Matcher::same_bound(const Bound& wanted, const Bound& found) {
     if (found.kind != Bound::number) return miss_constant(found.value, wanted.real.value);
     if (agree(wanted.real, found.real)) return true;
     if (found.value != none) return miss_constant(found.value, wanted.real.value);
-    return miss(Reason::constant_differs, fmt::format("a bound is {} where the definition has {}", number(found.real.value), number(wanted.real.value)));
+    return miss(Reason::constant_differs, fmt::format("a bound is {} where the definition has {}",
+                                                      number(found.real.value), number(wanted.real.value)));
   }
-  if (wanted.kind == Bound::attribute && found.kind == Bound::number) return bind(wanted.name, found.real.value, found.real.type);
+  if (wanted.kind == Bound::attribute && found.kind == Bound::number)
+    return bind(wanted.name, found.real.value, found.real.type);
   return false;
 }
 
@@ -605,7 +689,8 @@ bool Matcher::solve_clip(const Goal& goal, ValueId wanted) {
   for (int merge = 1; merge <= 3; ++merge) {
     const auto clip = model_.clip(found, merge);
     if (!clip) break;
-      if (use(passed) && use(clip->nodes) && use_constants(clip->constants) && same_bound(asked->low, clip->low) && same_bound(asked->high, clip->high)) {
+    if (use(passed) && use(clip->nodes) && use_constants(clip->constants) &&
+        same_bound(asked->low, clip->low) && same_bound(asked->high, clip->high)) {
       Goal next;
       next.wanted = asked->operand;
       next.found = clip->operand;
@@ -624,13 +709,16 @@ bool Matcher::solve_scaled_clip(const Goal& goal, ValueId wanted) {
   const auto asked = pattern_->normal().scaled_clip(wanted);
   const auto clip = model_.scaled_clip(found);
   if (!asked || !clip) return false;
-  if ((!goal.wanted_scaled && !asked->scale.neutral) || (!goal.found_scaled && !clip->scale.neutral)) return false;
+  if ((!goal.wanted_scaled && !asked->scale.neutral) || (!goal.found_scaled && !clip->scale.neutral))
+    return false;
   if (!use(passed) || !use(clip->nodes)) return false;
   if (!use_constants(clip->constants)) return false;
-  const std::pair<const Real*, const Real*> pairs[] = {{&asked->offset, &clip->offset}, {&asked->low, &clip->low}, {&asked->high, &clip->high}};
+  const std::pair<const Real*, const Real*> pairs[] = {
+      {&asked->offset, &clip->offset}, {&asked->low, &clip->low}, {&asked->high, &clip->high}};
   for (const auto& [want, have] : pairs) {
     if (!agree(*want, *have) &&
-        !miss(Reason::constant_differs, fmt::format("a constant amounts to {} where the definition has {}", number(have->value), number(want->value))))
+        !miss(Reason::constant_differs, fmt::format("a constant amounts to {} where the definition has {}",
+                                                    number(have->value), number(want->value))))
       return false;
   }
   Goal next;
@@ -660,23 +748,27 @@ bool Matcher::same_attributes(const Operation& wanted, const Operation& found) {
           if (!added && place->second != value) return false;
           break;
         }
-        default: return false;
+        default:
+          return false;
       }
       continue;
     }
     if (given) {
       if (given->type() != attribute.type() || given->SerializeAsString() != attribute.SerializeAsString()) {
         // Doc strings do not count, and a float may have been written as a whole number.
-        const bool same = given->type() == attribute.type() && given->i() == attribute.i() && given->f() == attribute.f() &&
-                          given->s() == attribute.s() && given->ints_size() == attribute.ints_size() &&
-                          std::equal(given->ints().begin(), given->ints().end(), attribute.ints().begin()) &&
-                          given->floats_size() == attribute.floats_size() &&
-                          std::equal(given->floats().begin(), given->floats().end(), attribute.floats().begin()) &&
-                          !given->has_t() && !attribute.has_t() && !given->strings_size() && !attribute.strings_size();
+        const bool same =
+            given->type() == attribute.type() && given->i() == attribute.i() && given->f() == attribute.f() &&
+            given->s() == attribute.s() && given->ints_size() == attribute.ints_size() &&
+            std::equal(given->ints().begin(), given->ints().end(), attribute.ints().begin()) &&
+            given->floats_size() == attribute.floats_size() &&
+            std::equal(given->floats().begin(), given->floats().end(), attribute.floats().begin()) &&
+            !given->has_t() && !attribute.has_t() && !given->strings_size() && !attribute.strings_size();
         if (!same) return false;
       }
     } else {
-      const double value = attribute.type() == onnx::AttributeProto::FLOAT ? attribute.f() : static_cast<double>(attribute.i());
+      const double value = attribute.type() == onnx::AttributeProto::FLOAT
+                               ? attribute.f()
+                               : static_cast<double>(attribute.i());
       if (!absent || *absent != value || attribute.ints_size() || attribute.has_s()) return false;
     }
   }
@@ -684,7 +776,8 @@ bool Matcher::same_attributes(const Operation& wanted, const Operation& found) {
     if (ignored(attribute.name()) || find_attribute(want, attribute.name())) continue;
     if (!attribute.ref_attr_name().empty()) return false;
     const auto absent = default_value(have.op_type(), attribute.name());
-    const double value = attribute.type() == onnx::AttributeProto::FLOAT ? attribute.f() : static_cast<double>(attribute.i());
+    const double value =
+        attribute.type() == onnx::AttributeProto::FLOAT ? attribute.f() : static_cast<double>(attribute.i());
     if (!absent || *absent != value || attribute.ints_size() || attribute.has_s()) return false;
   }
   if (wanted.axes.has_value() != found.axes.has_value()) return false;
@@ -712,8 +805,8 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
   if (goal.sign == 0) return asked->op == "Sigmoid" && solve_logistic(goal, *asked, found);
   if (goal.sign < 0) {
     const auto expansion = model_.expand({found, 1, false});
-    if (!expansion || expansion->factors.size() != 1 || expansion->factors[0].exponent != 1 || expansion->coefficient.neutral ||
-        expansion->coefficient.value != -1)
+    if (!expansion || expansion->factors.size() != 1 || expansion->factors[0].exponent != 1 ||
+        expansion->coefficient.neutral || expansion->coefficient.value != -1)
       return false;
     if (!use(expansion->nodes)) return false;
     if (!use_constants(expansion->constants)) return false;
@@ -741,11 +834,14 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
     if (!sum || !use(operation->nodes) || !use(more) || !use({sum->node})) return false;
     for (int at = 0; at < 2; ++at) {
       const graph::Constant* one = model_.scalar(sum->terms[at].value);
-      if (!one || !one->attribute.empty() || one->value * sum->terms[at].sign != 1 || sum->terms[1 - at].sign != 1) continue;
+      if (!one || !one->attribute.empty() || one->value * sum->terms[at].sign != 1 ||
+          sum->terms[1 - at].sign != 1)
+        continue;
       std::vector<NodeId> behind;
       const auto exponential = model_.operation(model_.resolve(sum->terms[1 - at].value, &behind));
       if (!exponential || exponential->op != "Exp" || !exponential->domain.empty()) continue;
-      if (!use_constant(sum->terms[at].value, sum->node) || !use(behind) || !use(exponential->nodes)) return false;
+      if (!use_constant(sum->terms[at].value, sum->node) || !use(behind) || !use(exponential->nodes))
+        return false;
       Goal next;
       next.wanted = asked->operands.at(0);
       next.found = exponential->operands.at(0);
@@ -760,8 +856,10 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
   const auto integers = integers_;
   const Mark before = mark();
   if (use(operation->nodes) && use_constants(operation->constants) && same_attributes(*asked, *operation)) {
-      if (solve_operands(goal, *asked, *operation, false)) return true;
-    if (asked->operands.size() == 2 && commutative.count(asked->op) && solve_operands(goal, *asked, *operation, true)) return true;
+    if (solve_operands(goal, *asked, *operation, false)) return true;
+    if (asked->operands.size() == 2 && commutative.count(asked->op) &&
+        solve_operands(goal, *asked, *operation, true))
+      return true;
   }
   attributes_ = attributes;
   integers_ = integers;
@@ -776,13 +874,17 @@ bool Matcher::solve_logistic(const Goal& goal, const Operation& wanted, ValueId 
   if (!sum || !use(passed) || !use({sum->node})) return false;
   for (int at = 0; at < 2; ++at) {
     const graph::Constant* one = model_.scalar(sum->terms[at].value);
-    if (!one || !one->attribute.empty() || one->value * sum->terms[at].sign != 1 || sum->terms[1 - at].sign != 1) continue;
+    if (!one || !one->attribute.empty() || one->value * sum->terms[at].sign != 1 ||
+        sum->terms[1 - at].sign != 1)
+      continue;
     std::vector<NodeId> behind;
     const ValueId inner = model_.resolve(sum->terms[1 - at].value, &behind);
-    const auto exponential = inner == none || model_.constants().find(inner) ? std::nullopt : model_.operation(inner);
+    const auto exponential =
+        inner == none || model_.constants().find(inner) ? std::nullopt : model_.operation(inner);
     if (!exponential || exponential->op != "Exp" || !exponential->domain.empty()) continue;
-    if (!use_constant(sum->terms[at].value, sum->node) || !use(behind) || !use(exponential->nodes)) return false;
-      Goal next;
+    if (!use_constant(sum->terms[at].value, sum->node) || !use(behind) || !use(exponential->nodes))
+      return false;
+    Goal next;
     next.wanted = wanted.operands.at(0);
     next.found = exponential->operands.at(0);
     next.sign = -1;
@@ -791,7 +893,8 @@ bool Matcher::solve_logistic(const Goal& goal, const Operation& wanted, ValueId 
   return false;
 }
 
-bool Matcher::solve_operands(const Goal& goal, const Operation& wanted, const Operation& found, bool swapped) {
+bool Matcher::solve_operands(const Goal& goal, const Operation& wanted, const Operation& found,
+                             bool swapped) {
   const Mark before = mark();
   std::vector<Goal> constants, others, inputs;
   for (size_t at = 0; at < wanted.operands.size(); ++at) {
@@ -802,7 +905,8 @@ bool Matcher::solve_operands(const Goal& goal, const Operation& wanted, const Op
       continue;
     }
     if (!compatible(want, false, have, false)) return false;
-    if (found.domain.empty() && broadcasting.count(found.op) && model_.scalar(have) && !use_constant(have, found.node)) {
+    if (found.domain.empty() && broadcasting.count(found.op) && model_.scalar(have) &&
+        !use_constant(have, found.node)) {
       restore(before);
       return false;
     }

@@ -17,11 +17,11 @@
 namespace graft::rewrite {
 
 struct Match {
-  std::vector<ValueId> inputs;               ///< by the operator's inputs; `none` where the definition does not read one
+  std::vector<ValueId> inputs;  ///< by the operator's inputs; `none` where the definition does not read one
   std::map<std::string, double> attributes;  ///< numbers that the definition left open
   std::map<std::string, std::vector<int64_t>> integers;
-  std::vector<NodeId> nodes;                 ///< that the operator stands for, the root among them
-  std::vector<ValueId> constants;            ///< that were read
+  std::vector<NodeId> nodes;       ///< that the operator stands for, the root among them
+  std::vector<ValueId> constants;  ///< that were read
 };
 
 struct Miss {
@@ -34,10 +34,12 @@ class Matcher {
  public:
   Matcher(const NormalForm& model, const graph::Types& types) : model_(model), types_(types) {}
 
-  /// Matches the definition's first output with a value. All of the ways to read the model are tried, within a budget.
+  /// Matches the definition's first output with a value. All of the ways to read the model are tried, within
+  /// a budget.
   std::optional<Match> match(const Pattern& pattern, ValueId root);
 
-  /// Says what is wrong with a value that is nearly what the definition defines; nothing when it is far from it.
+  /// Says what is wrong with a value that is nearly what the definition defines; nothing when it is far from
+  /// it.
   std::optional<Miss> nearest_miss(const Pattern& pattern, ValueId root);
 
   /// Tells whether the root is of the kind that the pattern's root is; a match needs that.
@@ -70,11 +72,15 @@ class Matcher {
   bool solve_operation(const Goal& goal, ValueId wanted);
   bool solve_operands(const Goal& goal, const Operation& wanted, const Operation& found, bool swapped);
   bool solve_logistic(const Goal& goal, const Operation& wanted, ValueId sum);
-  bool cut(const Goal& goal, const Product& product, std::vector<Factor>& frontier, size_t at, const Real& coefficient, int opened);
-  bool settle_coefficient(const Goal& goal, const Product& product, const std::vector<Factor>& frontier, Real coefficient);
-  bool assign(const Goal& goal, const Product& product, const std::vector<Factor>& frontier, std::vector<int>& partner, size_t at);
+  bool cut(const Goal& goal, const Product& product, std::vector<Factor>& frontier, size_t at,
+           const Real& coefficient, int opened);
+  bool settle_coefficient(const Goal& goal, const Product& product, const std::vector<Factor>& frontier,
+                          Real coefficient);
+  bool assign(const Goal& goal, const Product& product, const std::vector<Factor>& frontier,
+              std::vector<int>& partner, size_t at);
   bool push_and_solve(std::vector<Goal> goals, int next);
-  bool compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled, int8_t sign = 1, int8_t exponent = 1) const;
+  bool compatible(ValueId wanted, bool wanted_scaled, ValueId found, bool found_scaled, int8_t sign = 1,
+                  int8_t exponent = 1) const;
   bool same_attributes(const Operation& wanted, const Operation& found);
   bool same_bound(const Bound& wanted, const Bound& found);
 

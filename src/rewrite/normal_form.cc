@@ -17,10 +17,14 @@ struct Precision {
 
 Precision precision_of(DataType type) {
   switch (type) {
-    case DataType::float32: return {24, -126};
-    case DataType::float16: return {11, -14};
-    case DataType::bfloat16: return {8, -126};
-    default: return {53, -1022};
+    case DataType::float32:
+      return {24, -126};
+    case DataType::float16:
+      return {11, -14};
+    case DataType::bfloat16:
+      return {8, -126};
+    default:
+      return {53, -1022};
   }
 }
 
@@ -46,7 +50,8 @@ Real Real::of(double value, DataType type) {
     const double half = half_step(value, type);
     // Below a power of two the numbers lie twice as dense.
     int exponent = 0;
-    const bool power = std::abs(std::frexp(value, &exponent)) == 0.5 && exponent - 1 > precision_of(type).exponent;
+    const bool power =
+        std::abs(std::frexp(value, &exponent)) == 0.5 && exponent - 1 > precision_of(type).exponent;
     const double inner = power ? half / 2 : half;
     real.low = value > 0 ? value - inner : value - half;
     real.high = value > 0 ? value + half : value + (value < 0 ? inner : half);
@@ -144,7 +149,8 @@ Form NormalForm::form(ValueId value) const {
   if (name == "Mul" || name == "Div" || name == "Neg" || name == "Reciprocal") return Form::product;
   if (name == "Pow") {
     const graph::Constant* power = scalar(index_.input(node, 1));
-    return power && (power->value == 2 || power->value == 3) && power->attribute.empty() ? Form::product : Form::operation;
+    return power && (power->value == 2 || power->value == 3) && power->attribute.empty() ? Form::product
+                                                                                         : Form::operation;
   }
   if (name == "Add" || name == "Sub") return index_.node(node).input_count == 2 ? Form::sum : Form::operation;
   if (name == "Clip" || name == "Relu") return Form::clip;
@@ -192,7 +198,8 @@ std::optional<Expansion> NormalForm::expand(const Factor& factor) const {
     if (!power || !power->attribute.empty() || (power->value != 2 && power->value != 3)) return {};
     expansion.nodes.push_back(node);
     expansion.constants.emplace_back(second, node);
-    for (int time = 0; time < static_cast<int>(power->value); ++time) expansion.factors.push_back({first, exponent, false});
+    for (int time = 0; time < static_cast<int>(power->value); ++time)
+      expansion.factors.push_back({first, exponent, false});
     return expansion;
   }
   if (name != "Mul" && name != "Div") return {};
@@ -301,9 +308,13 @@ std::optional<Clip> NormalForm::clip(ValueId value, int merge) const {
     const ValueId behind = resolve(clip.operand, &passed);
     const auto inner = this->clip(behind, merge - 1);
     if (!inner) return {};
-    const auto usable = [](const Bound& bound) { return bound.kind == Bound::absent || bound.kind == Bound::number; };
+    const auto usable = [](const Bound& bound) {
+      return bound.kind == Bound::absent || bound.kind == Bound::number;
+    };
     if (!usable(clip.low) || !usable(clip.high) || !usable(inner->low) || !usable(inner->high)) return {};
-    const auto number = [](const Bound& bound, double absent) { return bound.kind == Bound::number ? bound.real.value : absent; };
+    const auto number = [](const Bound& bound, double absent) {
+      return bound.kind == Bound::number ? bound.real.value : absent;
+    };
     const double low = number(clip.low, -INFINITY), high = number(clip.high, INFINITY);
     const double inner_low = number(inner->low, -INFINITY), inner_high = number(inner->high, INFINITY);
     // Only where the order of the two does not matter.
@@ -349,13 +360,15 @@ std::optional<ScaledClip> NormalForm::scaled_clip(ValueId value) const {
   const NodeId maker = producer(factor);
   if (maker != none && (op(maker) == "Mul" || op(maker) == "Div")) {
     const auto expansion = expand({factor, 1, false});
-    if (expansion && expansion->factors.size() == 1 && expansion->factors[0].exponent == 1 && expansion->attribute.empty() &&
-        expansion->coefficient.value > 0 && std::isfinite(expansion->coefficient.value)) {
+    if (expansion && expansion->factors.size() == 1 && expansion->factors[0].exponent == 1 &&
+        expansion->attribute.empty() && expansion->coefficient.value > 0 &&
+        std::isfinite(expansion->coefficient.value)) {
       const Real inverse = expansion->coefficient.inverse();
       scaled.scale = expansion->coefficient;
       scaled.nodes.insert(scaled.nodes.end(), passed.begin(), passed.end());
       scaled.nodes.insert(scaled.nodes.end(), expansion->nodes.begin(), expansion->nodes.end());
-      scaled.constants.insert(scaled.constants.end(), expansion->constants.begin(), expansion->constants.end());
+      scaled.constants.insert(scaled.constants.end(), expansion->constants.begin(),
+                              expansion->constants.end());
       scaled.offset = scaled.offset * inverse;
       scaled.low = scaled.low * inverse;
       scaled.high = scaled.high * inverse;
@@ -406,7 +419,8 @@ std::optional<Operation> NormalForm::operation(ValueId value) const {
   }
   if (axes_become_input(operation.op)) {
     for (const auto& attribute : proto.attribute()) {
-      if (attribute.name() == "axes" && attribute.ref_attr_name().empty()) operation.axes.emplace(attribute.ints().begin(), attribute.ints().end());
+      if (attribute.name() == "axes" && attribute.ref_attr_name().empty())
+        operation.axes.emplace(attribute.ints().begin(), attribute.ints().end());
     }
     if (!operation.axes && operation.operands.size() == 2) {
       operation.axes = constants_.integers(operation.operands[1]);

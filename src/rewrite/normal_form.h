@@ -1,13 +1,16 @@
 #pragma once
-/// Lets definitions and models be read in one normal form, so that spellings that mean the same look the same:
+/// Lets definitions and models be read in one normal form, so that spellings that mean the same look the
+/// same:
 ///
 ///   product   Mul, Div, Neg, Reciprocal, Pow by 2 or 3: a coefficient and factors to the power 1 or -1
 ///   sum       Add and Sub of two terms, each with a sign; Neg of a term is its sign
 ///   clip      Clip with attributes or inputs, Relu, Min and Max with a constant, and these of each other
-///   operation everything else; Greater is Less turned round, Where(Not(c), a, b) is Where(c, b, a), Pow by 0.5 is Sqrt,
+///   operation everything else; Greater is Less turned round, Where(Not(c), a, b) is Where(c, b, a), Pow by
+///   0.5 is Sqrt,
 ///             axes are an attribute
 ///
-/// Composites are spelled out before (spelling.h), Identity is looked through, constants may have any form (graph/constant.h).
+/// Composites are spelled out before (spelling.h), Identity is looked through, constants may have any form
+/// (graph/constant.h).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,13 +28,13 @@ using graph::NodeId;
 using graph::none;
 using graph::ValueId;
 
-/// Is a constant as a range: all the numbers that round to it in its type. What is computed of constants has the range that
-/// this computation gives, so that 1/6 rounded to float and a division by 6 agree.
+/// Is a constant as a range: all the numbers that round to it in its type. What is computed of constants has
+/// the range that this computation gives, so that 1/6 rounded to float and a division by 6 agree.
 struct Real {
   double value = 1;
   double low = 1, high = 1;
-  bool neutral = true;   ///< nothing was multiplied in yet
-  bool direct = true;    ///< as it stands in the file, not computed
+  bool neutral = true;  ///< nothing was multiplied in yet
+  bool direct = true;   ///< as it stands in the file, not computed
   DataType type = DataType::float64;
 
   static Real of(double value, DataType type);
@@ -40,13 +43,14 @@ struct Real {
   Real inverse() const;
 };
 
-/// Tells whether a model's constant is the one that a definition asks for: the nearest value in its type, or, where either was
-/// computed, ranges that meet.
+/// Tells whether a model's constant is the one that a definition asks for: the nearest value in its type, or,
+/// where either was computed, ranges that meet.
 bool agree(const Real& wanted, const Real& found);
 
 enum class Form { input, constant, product, sum, clip, operation, opaque };
 
-/// Is a factor of a product; `scaled` stands for a clip whose scale has been taken out: Clip(a*x + b, l, h) = a * Clip(x + b/a, l/a, h/a).
+/// Is a factor of a product; `scaled` stands for a clip whose scale has been taken out: Clip(a*x + b, l, h) =
+/// a * Clip(x + b/a, l/a, h/a).
 struct Factor {
   ValueId value = none;
   int8_t exponent = 1;
@@ -71,15 +75,16 @@ struct Sum {
 struct Bound {
   enum Kind { absent, number, attribute, computed } kind = absent;
   Real real;
-  std::string name;        ///< of an attribute
-  ValueId value = none;    ///< where a value holds it
+  std::string name;      ///< of an attribute
+  ValueId value = none;  ///< where a value holds it
 };
 
 struct Clip {
   ValueId operand = none;
   Bound low, high;
   std::vector<NodeId> nodes;
-  std::vector<std::pair<ValueId, NodeId>> constants;  ///< that Min and Max read: their shapes broadcast, whichever bound counts in the end
+  std::vector<std::pair<ValueId, NodeId>>
+      constants;  ///< that Min and Max read: their shapes broadcast, whichever bound counts in the end
 };
 
 /// Is Clip(x + offset, low, high) after its scale has been taken out.
@@ -97,14 +102,15 @@ struct Operation {
   std::vector<NodeId> nodes;
   NodeId node = none;
   std::optional<std::vector<int64_t>> axes;
-  std::vector<std::pair<ValueId, NodeId>> constants;  ///< read on the way and not among the operands, and by which node
+  std::vector<std::pair<ValueId, NodeId>>
+      constants;  ///< read on the way and not among the operands, and by which node
 };
 
 /// Is one way to take a product apart: the factors of a factor, and what else was read.
 struct Expansion {
   std::vector<Factor> factors;
   Real coefficient;
-  std::string attribute;       ///< multiplied in too, when not empty
+  std::string attribute;  ///< multiplied in too, when not empty
   int8_t attribute_exponent = 1;
   std::vector<NodeId> nodes;
   std::vector<std::pair<ValueId, NodeId>> constants;

@@ -7,7 +7,8 @@
 
 namespace graft::rewrite {
 
-/// Gives the first opset in which an operator exists and broadcasts as it does today; 0 for one that is not ONNX's.
+/// Gives the first opset in which an operator exists and broadcasts as it does today; 0 for one that is not
+/// ONNX's.
 int64_t first_opset(std::string_view op);
 
 /// Gives the newest opset that is known here; a name first_opset() does not know may be newer.

@@ -4,7 +4,8 @@
 
 namespace graft::rewrite {
 
-Pattern::Pattern(Definition definition) : definition_(std::move(definition)), function_(write_function(definition_, {})) {
+Pattern::Pattern(Definition definition)
+    : definition_(std::move(definition)), function_(write_function(definition_, {})) {
   index_ = std::make_unique<graph::Index>(function_);
   constants_ = std::make_unique<graph::Constants>(*index_);
   spellings_ = std::make_unique<Spellings>(*index_);
@@ -61,7 +62,8 @@ void Pattern::weigh() {
           product.attribute_exponent = expansion->attribute_exponent;
         }
         factors.erase(factors.begin() + static_cast<long>(position));
-        factors.insert(factors.begin() + static_cast<long>(position), expansion->factors.begin(), expansion->factors.end());
+        factors.insert(factors.begin() + static_cast<long>(position), expansion->factors.begin(),
+                       expansion->factors.end());
       }
       // Inputs last: by then the rest has said what they must be.
       for (const bool inputs : {false, true}) {

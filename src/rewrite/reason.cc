@@ -10,12 +10,17 @@ struct Entry {
 };
 
 constexpr Entry entries[] = {
-    {Reason::constant_differs, "constant_differs", "a constant is not the nearest value in its type to the one of the definition"},
-    {Reason::constant_overridable, "constant_overridable", "a constant is also an input of the model, so a caller may replace it"},
-    {Reason::constant_unknown, "constant_unknown", "the definition has a constant where the model has a value that is not known before the run"},
+    {Reason::constant_differs, "constant_differs",
+     "a constant is not the nearest value in its type to the one of the definition"},
+    {Reason::constant_overridable, "constant_overridable",
+     "a constant is also an input of the model, so a caller may replace it"},
+    {Reason::constant_unknown, "constant_unknown",
+     "the definition has a constant where the model has a value that is not known before the run"},
     {Reason::constant_not_scalar, "constant_not_scalar", "a constant is a tensor of several elements"},
-    {Reason::output_shape_changes, "output_shape_changes", "a constant's shape gives the result more dimensions than the operator would"},
-    {Reason::rank_unknown, "rank_unknown", "it is not known whether a constant's shape gives the result more dimensions"},
+    {Reason::output_shape_changes, "output_shape_changes",
+     "a constant's shape gives the result more dimensions than the operator would"},
+    {Reason::rank_unknown, "rank_unknown",
+     "it is not known whether a constant's shape gives the result more dimensions"},
     {Reason::dtype_unknown, "dtype_unknown", "the element type is not known"},
     {Reason::dtype_not_supported, "dtype_not_supported", "the library has no kernel for the element type"},
     {Reason::inner_value_read, "inner_value_read", "a value inside is read elsewhere"},
@@ -24,8 +29,10 @@ constexpr Entry entries[] = {
     {Reason::already_injected, "already_injected", "the operator is there already"},
     {Reason::not_the_pattern, "not_the_pattern", "it computes something else"},
     {Reason::opset_unsupported, "opset_unsupported", "the model's opset has no words for the definition"},
-    {Reason::only_within_rounding, "only_within_rounding", "it is the same within rounding only, and --exact was given"},
-    {Reason::one_node_already, "one_node_already", "it is one node of ONNX's own; name the operator with --op to replace it"},
+    {Reason::only_within_rounding, "only_within_rounding",
+     "it is the same within rounding only, and --exact was given"},
+    {Reason::one_node_already, "one_node_already",
+     "it is one node of ONNX's own; name the operator with --op to replace it"},
 };
 
 const Entry& find(Reason reason) {

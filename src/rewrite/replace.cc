@@ -8,11 +8,12 @@
 
 namespace graft::rewrite {
 
-using graph::none;
 using graph::NodeId;
+using graph::none;
 using graph::ValueId;
 
-Replacement::Replacement(const graph::Index& index, const graph::Constants& constants) : index_(index), constants_(constants) {
+Replacement::Replacement(const graph::Index& index, const graph::Constants& constants)
+    : index_(index), constants_(constants) {
   readers_.resize(static_cast<size_t>(index.value_count()), 0);
   gone_.resize(static_cast<size_t>(index.node_count()), false);
   replaced_.resize(static_cast<size_t>(index.node_count()), false);
@@ -24,7 +25,8 @@ bool Replacement::read(ValueId value) const {
   return value != none && (readers_[static_cast<size_t>(value)] > 0 || index_.value(value).is_output);
 }
 
-bool Replacement::replace(NewNode made, const std::vector<NodeId>& nodes, const std::vector<ValueId>& constants) {
+bool Replacement::replace(NewNode made, const std::vector<NodeId>& nodes,
+                          const std::vector<ValueId>& constants) {
   const auto drop = [this](NodeId node) {
     for (const ValueId input : index_.inputs(node)) {
       if (input != none) --readers_[static_cast<size_t>(input)];
@@ -78,12 +80,14 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
   std::vector<Plan> plans;
   for (const NewNode& made : made_) {
     Plan plan{index_.node(made.root).proto, {}, &made};
-    for (const ValueId input : made.inputs) plan.inputs.emplace_back(input == none ? std::string_view() : index_.value(input).name);
+    for (const ValueId input : made.inputs)
+      plan.inputs.emplace_back(input == none ? std::string_view() : index_.value(input).name);
     plans.push_back(std::move(plan));
   }
   std::unordered_set<std::string> node_names;
   for (NodeId node = 0; node < index_.node_count(); ++node) {
-    if (index_.node(node).owner == none && (!gone_[static_cast<size_t>(node)] || replaced_[static_cast<size_t>(node)]))
+    if (index_.node(node).owner == none &&
+        (!gone_[static_cast<size_t>(node)] || replaced_[static_cast<size_t>(node)]))
       node_names.insert(index_.proto(node).name());
   }
   std::unordered_set<const onnx::NodeProto*> dropped;
@@ -91,11 +95,13 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
   for (NodeId node = 0; node < index_.node_count(); ++node) {
     if (!gone_[static_cast<size_t>(node)] || replaced_[static_cast<size_t>(node)]) continue;
     dropped.insert(&index_.proto(node));
-    for (const std::string& output : index_.proto(node).output()) gone_values[static_cast<size_t>(index_.node(node).scope)].insert(output);
+    for (const std::string& output : index_.proto(node).output())
+      gone_values[static_cast<size_t>(index_.node(node).scope)].insert(output);
   }
   for (const ValueId value : touched_constants_) {
     const graph::Value& constant = index_.value(value);
-    if (constant.initializer && !constant.is_input && !read(value)) gone_values[static_cast<size_t>(constant.scope)].insert(std::string(constant.name));
+    if (constant.initializer && !constant.is_input && !read(value))
+      gone_values[static_cast<size_t>(constant.scope)].insert(std::string(constant.name));
   }
   // Types of the new nodes' values, for the tools that come after and do not know the operator.
   for (const NewNode& made : made_) {
@@ -159,7 +165,8 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
     keep(scope.graph ? *scope.graph->mutable_value_info() : *scope.function->mutable_value_info(), name);
     if (scope.graph) {
       keep(*scope.graph->mutable_initializer(), name);
-      keep(*scope.graph->mutable_quantization_annotation(), [](const auto& entry) -> const std::string& { return entry.tensor_name(); });
+      keep(*scope.graph->mutable_quantization_annotation(),
+           [](const auto& entry) -> const std::string& { return entry.tensor_name(); });
     }
   }
   graph::sort_nodes(model);

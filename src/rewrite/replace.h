@@ -30,13 +30,13 @@ class Replacement {
   /// Tells whether a node is still read by something.
   bool alive(graph::NodeId node) const { return !gone_[static_cast<size_t>(node)]; }
 
-  /// Puts a new node in the place of its root, and drops those of `nodes` and of the nodes that make `constants` that nobody reads
-  /// any more. True when one of `nodes` has to stay.
-  bool replace(NewNode made, const std::vector<graph::NodeId>& nodes, const std::vector<graph::ValueId>& constants);
+  /// Puts a new node in the place of its root, and drops those of `nodes` and of the nodes that make
+  /// `constants` that nobody reads any more. True when one of `nodes` has to stay.
+  bool replace(NewNode made, const std::vector<graph::NodeId>& nodes,
+               const std::vector<graph::ValueId>& constants);
 
   /// Lets something be added to every new node; the first argument counts the calls of replace().
-  template <class Change>
-  void annotate(const Change& change) {
+  template <class Change> void annotate(const Change& change) {
     for (size_t at = 0; at < made_.size(); ++at) change(at, made_[at]);
   }
 

@@ -15,7 +15,8 @@ struct AttributeDefault {
   float value;
 };
 
-/// Spells out one operator of ONNX; `when` is the value that its attribute `approximate` or `alpha` must have.
+/// Spells out one operator of ONNX; `when` is the value that its attribute `approximate` or `alpha` must
+/// have.
 struct Spelling {
   std::string_view op;
   std::string_view text;
@@ -28,7 +29,10 @@ constexpr Spelling spellings[] = {
     {"HardSigmoid", "y = Clip(Add(Mul(@alpha, x), @beta), 0, 1)", {{{"alpha", 0.2f}, {"beta", 0.5f}}}},
     {"HardSwish", "y = Mul(x, Clip(Add(Mul(0.16666666666666666, x), 0.5), 0, 1))"},
     {"Gelu", "y = Mul(Mul(0.5, x), Add(1, Erf(Div(x, 1.4142135623730951))))"},
-    {"Gelu", "y = Mul(Mul(0.5, x), Add(1, Tanh(Mul(0.7978845608028654, Add(x, Mul(0.044715, Mul(x, Mul(x, x))))))))", {}, "tanh"},
+    {"Gelu",
+     "y = Mul(Mul(0.5, x), Add(1, Tanh(Mul(0.7978845608028654, Add(x, Mul(0.044715, Mul(x, Mul(x, x))))))))",
+     {},
+     "tanh"},
     {"Mish", "y = Mul(x, Tanh(Softplus(x)))"},
     {"LeakyRelu", "y = Where(Greater(x, 0), x, Mul(@alpha, x))", {{{"alpha", 0.01f}, {}}}},
 };
@@ -72,7 +76,8 @@ Spellings::Spellings(graph::Index& index) {
   const graph::NodeId count = index.node_count();
   for (graph::NodeId id = 0; id < count; ++id) {
     const onnx::NodeProto& node = index.proto(id);
-    if (!graph::is_default_domain(node.domain()) || node.input_size() != 1 || node.output_size() != 1) continue;
+    if (!graph::is_default_domain(node.domain()) || node.input_size() != 1 || node.output_size() != 1)
+      continue;
     for (auto& [spelling, body] : bodies) {
       if (node.op_type() != spelling->op) continue;
       std::string_view approximate = "none";

@@ -1,9 +1,10 @@
 #pragma once
-/// Lets composites of ONNX (HardSwish, Gelu, Mish, ...) match definitions written out, and the other way round: each such
-/// node gets the nodes that it stands for added beside it.
+/// Lets composites of ONNX (HardSwish, Gelu, Mish, ...) match definitions written out, and the other way
+/// round: each such node gets the nodes that it stands for added beside it.
 ///
 ///   Spellings spellings(index);
-///   ValueId spelled = spellings.of(value);  // the same value, made by simpler nodes; `value` itself when there are none
+///   ValueId spelled = spellings.of(value);  // the same value, made by simpler nodes; `value` itself when
+///   there are none
 #include <unordered_map>
 
 #include "graph/index.h"

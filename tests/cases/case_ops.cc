@@ -13,7 +13,9 @@ struct Gelu {
   constexpr auto operator()(auto x) const { return 0.5 * x * (1 + erf(x / 1.4142135623730951)); }
 };
 struct GeluTanh {
-  constexpr auto operator()(auto x) const { return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
+  constexpr auto operator()(auto x) const {
+    return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+  }
 };
 struct Mish {
   constexpr auto operator()(auto x) const { return x * tanh(softplus(x)); }
@@ -53,9 +55,10 @@ GRAFT_OPS(m) {
   m.def<Silu>("Silu", inputs("X"), types<float>);
   m.def<Leaky>("Leaky", inputs("X"), "alpha"_attr, types<float>);
   m.def<layer_norm>("LayerNorm", inputs("X", "W", "C"), "epsilon"_attr, shape<same>,
-                    definition(13, "d = Sub(X, ReduceMean<axes=[-1]>(X))\n"
-                                   "v = ReduceMean<axes=[-1]>(Mul(d, d))\n"
-                                   "y = Add(Mul(Div(d, Sqrt(Add(v, @epsilon))), W), C)"));
+                    definition(13,
+                               "d = Sub(X, ReduceMean<axes=[-1]>(X))\n"
+                               "v = ReduceMean<axes=[-1]>(Mul(d, d))\n"
+                               "y = Add(Mul(Div(d, Sqrt(Add(v, @epsilon))), W), C)"));
   m.def<Gate>("Gate", inputs("X"), types<float>);
   m.def<scale>("Scale", inputs("X"), "alpha"_attr, "n"_attr);
 }

@@ -19,12 +19,33 @@ TEST(Constant, ReadsEveryFormOfConstantNode) {
     node->add_output(output);
     fill(*node->add_attribute());
   };
-  add("f", [](auto& a) { a.set_name("value_float"); a.set_f(1.5f); });
-  add("i", [](auto& a) { a.set_name("value_int"); a.set_i(7); });
-  add("fs", [](auto& a) { a.set_name("value_floats"); a.add_floats(2.5f); });
-  add("is", [](auto& a) { a.set_name("value_ints"); a.add_ints(4); a.add_ints(5); });
-  add("s", [](auto& a) { a.set_name("value_string"); a.set_s("text"); });
-  add("t", [](auto& a) { a.set_name("value"); a.mutable_t()->set_data_type(11); a.mutable_t()->add_dims(1); a.mutable_t()->add_double_data(0.1); });
+  add("f", [](auto& a) {
+    a.set_name("value_float");
+    a.set_f(1.5f);
+  });
+  add("i", [](auto& a) {
+    a.set_name("value_int");
+    a.set_i(7);
+  });
+  add("fs", [](auto& a) {
+    a.set_name("value_floats");
+    a.add_floats(2.5f);
+  });
+  add("is", [](auto& a) {
+    a.set_name("value_ints");
+    a.add_ints(4);
+    a.add_ints(5);
+  });
+  add("s", [](auto& a) {
+    a.set_name("value_string");
+    a.set_s("text");
+  });
+  add("t", [](auto& a) {
+    a.set_name("value");
+    a.mutable_t()->set_data_type(11);
+    a.mutable_t()->add_dims(1);
+    a.mutable_t()->add_double_data(0.1);
+  });
   auto* copy = graph->add_node();
   copy->set_op_type("Identity");
   copy->add_input("t");

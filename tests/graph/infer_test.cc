@@ -31,22 +31,30 @@ TEST_P(Infer, TypeAndShape) {
 using D = std::vector<Dim>;
 INSTANTIATE_TEST_SUITE_P(
     Operators, Infer,
-    testing::Values(
-        Expected{"y = Add(x, 3)", DataType::float32, D{2, 3, 8, 8}}, Expected{"y = Greater(x, 0)", DataType::boolean, D{2, 3, 8, 8}},
-        Expected{"y = Cast<to=10>(x)", DataType::float16, D{2, 3, 8, 8}}, Expected{"y = Shape(x)", DataType::int64, D{4}},
-        Expected{"y = GlobalAveragePool(x)", DataType::float32, D{2, 3, 1, 1}},
-        Expected{"y = ReduceMean<axes=[-1]>(x)", DataType::float32, D{2, 3, 8, 1}},
-        Expected{"y = ReduceMean<axes=[2, 3], keepdims=0>(x)", DataType::float32, D{2, 3}},
-        Expected{"y = ReduceSum<keepdims=0>(x)", DataType::float32, D{}}, Expected{"y = ArgMax<axis=1>(x)", DataType::int64, D{2, 1, 8, 8}},
-        Expected{"y = Transpose<perm=[0, 2, 3, 1]>(x)", DataType::float32, D{2, 8, 8, 3}},
-        Expected{"y = Reshape(x, [0, -1])", DataType::float32, D{2, unknown}}, Expected{"y = Flatten(x)", DataType::float32, D{unknown, unknown}},
-        Expected{"y = Unsqueeze(x, [0, -1])", DataType::float32, D{1, 2, 3, 8, 8, 1}}, Expected{"y = Squeeze(x, [1])", DataType::float32, D{2, 8, 8}},
-        Expected{"y = Concat<axis=1>(x, x)", DataType::float32, D{2, 6, 8, 8}}, Expected{"y = MatMul(x, x)", DataType::float32, D{2, 3, 8, 8}},
-        Expected{"y = Gather<axis=1>(x, 0)", DataType::float32, D{2, 8, 8}},
-        Expected{"y = MaxPool<kernel_shape=[2, 2], strides=[2, 2]>(x)", DataType::float32, D{2, 3, 4, 4}},
-        Expected{"y = Slice(x, [0], [4], [2])", DataType::float32, D{2, 3, unknown, 8}}, Expected{"y = Softmax(x)", DataType::float32, D{2, 3, 8, 8}},
-        Expected{"y = Where(Greater(x, 0), x, 0)", DataType::float32, D{2, 3, 8, 8}}, Expected{"y = Size(x)", DataType::int64, D{}},
-        Expected{"y = Einsum<equation='abcd->a'>(x)", DataType::float32, std::nullopt}));
+    testing::Values(Expected{"y = Add(x, 3)", DataType::float32, D{2, 3, 8, 8}},
+                    Expected{"y = Greater(x, 0)", DataType::boolean, D{2, 3, 8, 8}},
+                    Expected{"y = Cast<to=10>(x)", DataType::float16, D{2, 3, 8, 8}},
+                    Expected{"y = Shape(x)", DataType::int64, D{4}},
+                    Expected{"y = GlobalAveragePool(x)", DataType::float32, D{2, 3, 1, 1}},
+                    Expected{"y = ReduceMean<axes=[-1]>(x)", DataType::float32, D{2, 3, 8, 1}},
+                    Expected{"y = ReduceMean<axes=[2, 3], keepdims=0>(x)", DataType::float32, D{2, 3}},
+                    Expected{"y = ReduceSum<keepdims=0>(x)", DataType::float32, D{}},
+                    Expected{"y = ArgMax<axis=1>(x)", DataType::int64, D{2, 1, 8, 8}},
+                    Expected{"y = Transpose<perm=[0, 2, 3, 1]>(x)", DataType::float32, D{2, 8, 8, 3}},
+                    Expected{"y = Reshape(x, [0, -1])", DataType::float32, D{2, unknown}},
+                    Expected{"y = Flatten(x)", DataType::float32, D{unknown, unknown}},
+                    Expected{"y = Unsqueeze(x, [0, -1])", DataType::float32, D{1, 2, 3, 8, 8, 1}},
+                    Expected{"y = Squeeze(x, [1])", DataType::float32, D{2, 8, 8}},
+                    Expected{"y = Concat<axis=1>(x, x)", DataType::float32, D{2, 6, 8, 8}},
+                    Expected{"y = MatMul(x, x)", DataType::float32, D{2, 3, 8, 8}},
+                    Expected{"y = Gather<axis=1>(x, 0)", DataType::float32, D{2, 8, 8}},
+                    Expected{"y = MaxPool<kernel_shape=[2, 2], strides=[2, 2]>(x)", DataType::float32,
+                             D{2, 3, 4, 4}},
+                    Expected{"y = Slice(x, [0], [4], [2])", DataType::float32, D{2, 3, unknown, 8}},
+                    Expected{"y = Softmax(x)", DataType::float32, D{2, 3, 8, 8}},
+                    Expected{"y = Where(Greater(x, 0), x, 0)", DataType::float32, D{2, 3, 8, 8}},
+                    Expected{"y = Size(x)", DataType::int64, D{}},
+                    Expected{"y = Einsum<equation='abcd->a'>(x)", DataType::float32, std::nullopt}));
 
 TEST(InferModels, AnUnknownOperatorHasTheDeclaredType) {
   onnx::ModelProto model = small_model("y = Relu(x)");

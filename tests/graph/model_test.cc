@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 class Models : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("graft-model-test-" + std::to_string(::getpid()) + "-" + std::to_string(counter_++));
+    folder_ = fs::temp_directory_path() /
+              ("graft-model-test-" + std::to_string(::getpid()) + "-" + std::to_string(counter_++));
     fs::create_directories(folder_ / "out");
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -69,14 +70,16 @@ TEST_F(Models, EveryCutIsCalledSo) {
     const std::string text = complaint(bytes.substr(0, size));
     // A cut between two fields of the model leaves one that can be read.
     if (text.empty()) continue;
-    EXPECT_TRUE(text.find("cut short") != std::string::npos || text.find("no graph") != std::string::npos) << size << ": " << text;
+    EXPECT_TRUE(text.find("cut short") != std::string::npos || text.find("no graph") != std::string::npos)
+        << size << ": " << text;
   }
 }
 
 TEST_F(Models, NamesWhatIsNoModel) {
   EXPECT_NE(complaint("").find("empty"), std::string::npos);
   EXPECT_NE(complaint("just words").find("text"), std::string::npos);
-  EXPECT_NE(complaint("version https://git-lfs.github.com/spec/v1\n").find("git lfs pull"), std::string::npos);
+  EXPECT_NE(complaint("version https://git-lfs.github.com/spec/v1\n").find("git lfs pull"),
+            std::string::npos);
   EXPECT_NE(complaint(std::string("PK\x03\x04zzz")).find("ZIP"), std::string::npos);
   EXPECT_NE(complaint(std::string(64, '\0')).find("zeros"), std::string::npos);
 }

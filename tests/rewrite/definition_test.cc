@@ -49,15 +49,23 @@ TEST_P(WrongDefinition, SaysWhereAndWhat) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongDefinition,
-    testing::Values(Wrong{"", "line 1, column 1", "an assignment"}, Wrong{"y", "column 2", "`=`"}, Wrong{"y = ", "column 5", "an expression"},
-                    Wrong{"y = Add(x, 3", "column 13", "the text ends"}, Wrong{"y = Add(x, q)", "column 12", "`q` is neither"},
-                    Wrong{"z = Neg(x)", "column 11", "output `y` is never assigned"}, Wrong{"x = Neg(x); y = x", "column 1", "`x` is an input"},
+    testing::Values(Wrong{"", "line 1, column 1", "an assignment"}, Wrong{"y", "column 2", "`=`"},
+                    Wrong{"y = ", "column 5", "an expression"},
+                    Wrong{"y = Add(x, 3", "column 13", "the text ends"},
+                    Wrong{"y = Add(x, q)", "column 12", "`q` is neither"},
+                    Wrong{"z = Neg(x)", "column 11", "output `y` is never assigned"},
+                    Wrong{"x = Neg(x); y = x", "column 1", "`x` is an input"},
                     Wrong{"y = Add(x,\n  @beta)", "line 2, column 4", "no attribute `beta` (it has alpha)"},
-                    Wrong{"y = Neg(x) z = x", "column 12", "`;`"}, Wrong{"y = Clip<min=0, min=1>(x)", "column 17", "given twice"},
-                    Wrong{"y, z = x", "column 4", "only a call"}, Wrong{"y = Add(x, 1.2.3)", "column 15", "cannot follow a number"},
-                    Wrong{"y = Add(x, 3é)", "column 13", "got `é`"}, Wrong{"y = Add(x, [1, x])", "column 16", "a number is expected"},
-                    Wrong{"y = Pad<mode='a>(x)", "column 14", "does not end"}, Wrong{"y = Add(x, 1e999)", "column 12", "too large"},
-                    Wrong{"y = 3x", "column 6", "cannot follow"}, Wrong{"é = x", "column 1", "a name is expected, got `é`"}));
+                    Wrong{"y = Neg(x) z = x", "column 12", "`;`"},
+                    Wrong{"y = Clip<min=0, min=1>(x)", "column 17", "given twice"},
+                    Wrong{"y, z = x", "column 4", "only a call"},
+                    Wrong{"y = Add(x, 1.2.3)", "column 15", "cannot follow a number"},
+                    Wrong{"y = Add(x, 3é)", "column 13", "got `é`"},
+                    Wrong{"y = Add(x, [1, x])", "column 16", "a number is expected"},
+                    Wrong{"y = Pad<mode='a>(x)", "column 14", "does not end"},
+                    Wrong{"y = Add(x, 1e999)", "column 12", "too large"},
+                    Wrong{"y = 3x", "column 6", "cannot follow"},
+                    Wrong{"é = x", "column 1", "a name is expected, got `é`"}));
 
 TEST(Definition, NestingIsBounded) {
   std::string text = "y = ";

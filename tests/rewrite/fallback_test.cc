@@ -11,7 +11,8 @@ runtime::OperatorDescription op(const std::string& text, int64_t opset = 17) {
   op.name = "Op";
   op.inputs = {{"x", {}}};
   op.outputs = {{"y", {}}};
-  op.attributes = {{"alpha", runtime::AttributeType::float_, true, {}}, {"n", runtime::AttributeType::int_, true, {}}};
+  op.attributes = {{"alpha", runtime::AttributeType::float_, true, {}},
+                   {"n", runtime::AttributeType::int_, true, {}}};
   op.definitions = {{opset, text, false}};
   return op;
 }
@@ -20,7 +21,9 @@ std::string spelled(const onnx::FunctionProto& function) {
   std::string text;
   for (const auto& node : function.node()) {
     text += node.op_type();
-    for (const auto& attribute : node.attribute()) text += "." + attribute.name() + (attribute.ref_attr_name().empty() ? "" : "@" + attribute.ref_attr_name());
+    for (const auto& attribute : node.attribute())
+      text +=
+          "." + attribute.name() + (attribute.ref_attr_name().empty() ? "" : "@" + attribute.ref_attr_name());
     text += " ";
   }
   return text;
@@ -29,14 +32,18 @@ std::string spelled(const onnx::FunctionProto& function) {
 TEST(Fallback, ClipTakesAttributesBeforeOpset11) {
   const auto clip = op("y = Clip(Add(x, 3), 0, 6)");
   EXPECT_EQ(spelled(write_fallback(clip, {DataType::float32}, 9)), "Constant.value Add Clip.max.min ");
-  EXPECT_EQ(spelled(write_fallback(clip, {DataType::float32}, 11)), "Constant.value Add Constant.value Constant.value Clip ");
+  EXPECT_EQ(spelled(write_fallback(clip, {DataType::float32}, 11)),
+            "Constant.value Add Constant.value Constant.value Clip ");
   EXPECT_EQ(write_fallback(clip, {DataType::float32}, 9).opset_import(0).version(), 9);
-  // In double a bound of 0.1 is no float, as the attribute would be, and ONNX Runtime has no Clip for it before opset 12.
+  // In double a bound of 0.1 is no float, as the attribute would be, and ONNX Runtime has no Clip for it
+  // before opset 12.
   EXPECT_THROW(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, 7), OpsetError);
   for (const int64_t opset : {9, 11})
-    EXPECT_EQ(spelled(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, opset)), "Constant.value Max Constant.value Min ");
+    EXPECT_EQ(spelled(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, opset)),
+              "Constant.value Max Constant.value Min ");
   EXPECT_EQ(spelled(write_fallback(op("y = Clip(x, , 6)"), {DataType::float64}, 11)), "Constant.value Min ");
-  EXPECT_EQ(spelled(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, 12)), "Constant.value Constant.value Clip ");
+  EXPECT_EQ(spelled(write_fallback(op("y = Clip(x, 0.1, 6)"), {DataType::float64}, 12)),
+            "Constant.value Constant.value Clip ");
 }
 
 TEST(Fallback, LiteralsHaveTheTypeOfTheSites) {
@@ -49,16 +56,20 @@ TEST(Fallback, LiteralsHaveTheTypeOfTheSites) {
 
 TEST(Fallback, SitesOfSeveralTypesShareABody) {
   const auto sum = op("y = Add(x, 3)");
-  EXPECT_EQ(spelled(write_fallback(sum, {DataType::float32, DataType::float64}, 15)), "Constant.value CastLike Add ");
+  EXPECT_EQ(spelled(write_fallback(sum, {DataType::float32, DataType::float64}, 15)),
+            "Constant.value CastLike Add ");
   const auto older = write_fallback(sum, {DataType::float32, DataType::float64}, 13);
   EXPECT_EQ(spelled(older), "Constant.value Cast.to@graft_dtype Add ");
   EXPECT_EQ(older.attribute(older.attribute_size() - 1), "graft_dtype");
 }
 
 TEST(Fallback, AttributesBecomeValues) {
-  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float32}, 12)), "Constant.value_float@alpha Mul ");
-  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float64}, 12)), "Constant.value_float@alpha Cast.to Mul ");
-  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float32}, 9)), "Constant.value LeakyRelu.alpha@alpha Neg Mul ");
+  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float32}, 12)),
+            "Constant.value_float@alpha Mul ");
+  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float64}, 12)),
+            "Constant.value_float@alpha Cast.to Mul ");
+  EXPECT_EQ(spelled(write_fallback(op("y = Mul(@alpha, x)"), {DataType::float32}, 9)),
+            "Constant.value LeakyRelu.alpha@alpha Neg Mul ");
   EXPECT_THROW(write_fallback(op("y = Mul(@n, x)"), {DataType::float32}, 9), OpsetError);
 }
 
@@ -75,21 +86,28 @@ TEST(Fallback, WhatAnOpsetLacksIsRefused) {
   EXPECT_THROW(write_fallback(op("y = Erf(x)"), {DataType::float32}, 8), OpsetError);
   EXPECT_THROW(write_fallback(op("y = Mish(x)"), {DataType::float32}, 17), OpsetError);
   EXPECT_NO_THROW(write_fallback(op("y = Mish(x)"), {DataType::float32}, 18));
-  EXPECT_EQ(spelled(write_fallback(op("y = Where(GreaterOrEqual(x, x), x, x)"), {DataType::float32}, 11)), "Greater Equal Or Where ");
-  EXPECT_THROW(write_fallback(op("y = Where(GreaterOrEqual(x, x), x, x)"), {DataType::float32}, 9), OpsetError);
+  EXPECT_EQ(spelled(write_fallback(op("y = Where(GreaterOrEqual(x, x), x, x)"), {DataType::float32}, 11)),
+            "Greater Equal Or Where ");
+  EXPECT_THROW(write_fallback(op("y = Where(GreaterOrEqual(x, x), x, x)"), {DataType::float32}, 9),
+               OpsetError);
   EXPECT_THROW(write_fallback(op("y = other::Thing(x)"), {DataType::float32}, 17), InputError);
 }
 
-TEST(Fallback, AnOutputThatIsAnInputIsCopied) { EXPECT_EQ(spelled(write_fallback(op("y = x"), {DataType::float32}, 17)), "Identity "); }
+TEST(Fallback, AnOutputThatIsAnInputIsCopied) {
+  EXPECT_EQ(spelled(write_fallback(op("y = x"), {DataType::float32}, 17)), "Identity ");
+}
 
 TEST(Fallback, AFunctionThatIsThereMayMeanTheSame) {
   const std::string text = "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)";
   const Pattern pattern(parse_definition(text, 17, signature_of(op(text))));
-  const auto single = write_fallback(op(text), {DataType::float32}, 17), mixed = write_fallback(op(text), {DataType::float32, DataType::float64}, 17);
+  const auto single = write_fallback(op(text), {DataType::float32}, 17),
+             mixed = write_fallback(op(text), {DataType::float32, DataType::float64}, 17);
   EXPECT_TRUE(means_the_same(single, pattern, DataType::float32));
   EXPECT_FALSE(means_the_same(single, pattern, DataType::float64));
   EXPECT_TRUE(means_the_same(mixed, pattern, DataType::float64));
-  EXPECT_FALSE(means_the_same(write_fallback(op("y = Div(Mul(x, Clip(Add(x, 3), 0, 7)), 6)"), {DataType::float32}, 17), pattern, DataType::float32));
+  EXPECT_FALSE(
+      means_the_same(write_fallback(op("y = Div(Mul(x, Clip(Add(x, 3), 0, 7)), 6)"), {DataType::float32}, 17),
+                     pattern, DataType::float32));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ using runtime::DataType;
 
 constexpr const char* chain = "a = Add(x, 3); c = Clip(a, 0, 6); m = Mul(x, c); y = Div(m, 6)";
 
-runtime::LibraryDescription library(std::vector<DataType> types = {DataType::float32}, const std::string& text = "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)") {
+runtime::LibraryDescription library(std::vector<DataType> types = {DataType::float32},
+                                    const std::string& text = "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)") {
   runtime::OperatorDescription op;
   op.domain = "my.ops";
   op.name = "HardSwish";
@@ -62,7 +63,8 @@ TEST(Inject, WhatIsReadElsewhereStays) {
   const Injection injection = inject(model, {library()}, {});
   ASSERT_EQ(injection.sites.size(), 1u);
   EXPECT_TRUE(injection.sites[0].inner_value_read);
-  EXPECT_EQ(nodes(model.graph()), (std::vector<std::string>{"Constant", "Add", "Constant", "Constant", "Clip", "HardSwish", "Neg"}));
+  EXPECT_EQ(nodes(model.graph()), (std::vector<std::string>{"Constant", "Add", "Constant", "Constant", "Clip",
+                                                            "HardSwish", "Neg"}));
 }
 
 TEST(Inject, ANewValueHasItsTypeDeclared) {
@@ -107,7 +109,8 @@ TEST_P(Refused, ByItsReasonAndUnchanged) {
 }
 
 /// Makes the constant that a node reads an initializer with this change.
-void with_initializer(onnx::ModelProto& model, int slot, const char* op, const std::function<void(onnx::TensorProto&)>& change) {
+void with_initializer(onnx::ModelProto& model, int slot, const char* op,
+                      const std::function<void(onnx::TensorProto&)>& change) {
   auto* graph = model.mutable_graph();
   for (auto& node : *graph->mutable_node()) {
     if (node.op_type() != op) continue;
@@ -137,7 +140,13 @@ const std::function<void(onnx::ModelProto&)> unchanged = [](onnx::ModelProto&) {
 INSTANTIATE_TEST_SUITE_P(
     Reasons, Refused,
     testing::Values(
-        Refusal{"differs", Reason::constant_differs, [](auto& m) { with_initializer(m, 1, "Div", [](auto& t) { t.clear_raw_data(); t.add_float_data(6.5f); }); }},
+        Refusal{"differs", Reason::constant_differs,
+                [](auto& m) {
+                  with_initializer(m, 1, "Div", [](auto& t) {
+                    t.clear_raw_data();
+                    t.add_float_data(6.5f);
+                  });
+                }},
         Refusal{"overridable", Reason::constant_overridable,
                 [](auto& m) {
                   with_initializer(m, 1, "Div", [](auto&) {});
@@ -159,11 +168,30 @@ INSTANTIATE_TEST_SUITE_P(
                     for (int at = 0; at < 3; ++at) t.add_float_data(6);
                   });
                 }},
-        Refusal{"shape", Reason::output_shape_changes, [](auto& m) { with_initializer(m, 1, "Div", [](auto& t) { for (int at = 0; at < 3; ++at) t.add_dims(1); }); }},
-        Refusal{"rank", Reason::rank_unknown, [](auto& m) { with_initializer(m, 1, "Div", [](auto& t) { t.add_dims(1); }); }, library(), {.with_shape = false}},
+        Refusal{"shape", Reason::output_shape_changes,
+                [](auto& m) {
+                  with_initializer(m, 1, "Div", [](auto& t) {
+                    for (int at = 0; at < 3; ++at) t.add_dims(1);
+                  });
+                }},
+        Refusal{"rank",
+                Reason::rank_unknown,
+                [](auto& m) { with_initializer(m, 1, "Div", [](auto& t) { t.add_dims(1); }); },
+                library(),
+                {.with_shape = false}},
         Refusal{"dtype", Reason::dtype_not_supported, unchanged, library(), {.type = DataType::float64}},
-        Refusal{"taken", Reason::name_taken, add_function}, Refusal{"exact", Reason::only_within_rounding, unchanged, library({DataType::float32}, "y = Mul(x, Div(Clip(Add(x, 3), 0, 6), 6))"), {}, {.exact = true}},
-        Refusal{"opset", Reason::opset_unsupported, unchanged, library({DataType::float32}, "y = HardSwish(x)"), {.opset = 13}}));
+        Refusal{"taken", Reason::name_taken, add_function},
+        Refusal{"exact",
+                Reason::only_within_rounding,
+                unchanged,
+                library({DataType::float32}, "y = Mul(x, Div(Clip(Add(x, 3), 0, 6), 6))"),
+                {},
+                {.exact = true}},
+        Refusal{"opset",
+                Reason::opset_unsupported,
+                unchanged,
+                library({DataType::float32}, "y = HardSwish(x)"),
+                {.opset = 13}}));
 
 TEST(Inject, ALibraryThatShadowsAFunctionOfTheModelIsNotUsed) {
   runtime::LibraryDescription both = library();
@@ -211,10 +239,14 @@ TEST(Inject, AChainThatLiesInTwoGraphsIsRefused) {
 TEST(Inject, SitesOfTwoTypesShareAFunction) {
   for (const int64_t opset : {13, 17}) {
     onnx::ModelProto model = small_model(chain, {.opset = opset});
-    onnx::ModelProto other = small_model("b = Add(u, 3); d = Clip(b, 0, 6); n = Mul(u, d); v = Div(n, 6)", {.inputs = {"u"}, .outputs = {"v"}, .type = DataType::float64, .opset = opset});
+    onnx::ModelProto other =
+        small_model("b = Add(u, 3); d = Clip(b, 0, 6); n = Mul(u, d); v = Div(n, 6)",
+                    {.inputs = {"u"}, .outputs = {"v"}, .type = DataType::float64, .opset = opset});
     for (auto& node : *other.mutable_graph()->mutable_node()) {
-      for (auto& name : *node.mutable_input()) if (name != "u") name += "_d";
-      for (auto& name : *node.mutable_output()) if (name != "v") name += "_d";
+      for (auto& name : *node.mutable_input())
+        if (name != "u") name += "_d";
+      for (auto& name : *node.mutable_output())
+        if (name != "v") name += "_d";
     }
     model.mutable_graph()->mutable_node()->MergeFrom(other.graph().node());
     model.mutable_graph()->mutable_input()->MergeFrom(other.graph().input());

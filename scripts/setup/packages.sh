@@ -2,7 +2,7 @@
 
 debian_packages=(
   g++ cmake ninja-build
-  protobuf-compiler libprotobuf-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  protobuf-compiler libprotobuf-dev zlib1g-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   ca-certificates
 )
@@ -43,10 +43,10 @@ name_packages_elsewhere() {
   cat >&2 <<'TEXT'
 setup: this system has no apt. Install these packages first:
 
-  Fedora   dnf install gcc-c++ cmake ninja-build protobuf-compiler protobuf-devel protobuf-static fmt-devel \
+  Fedora   dnf install gcc-c++ cmake ninja-build protobuf-compiler protobuf-devel protobuf-static zlib-devel fmt-devel \
                cli11-devel json-devel gtest-devel gmock-devel google-benchmark-devel onnxruntime-devel python3
-  macOS    brew install cmake ninja protobuf fmt cli11 nlohmann-json googletest google-benchmark onnxruntime python
-  vcpkg    vcpkg install protobuf fmt cli11 nlohmann-json gtest benchmark onnxruntime
+  macOS    brew install cmake ninja protobuf zlib fmt cli11 nlohmann-json googletest google-benchmark onnxruntime python
+  vcpkg    vcpkg install protobuf zlib fmt cli11 nlohmann-json gtest benchmark onnxruntime
            (and cmake, ninja, python 3.9 or newer and a C++20 compiler)
 
 Then run it again as: GRAFT_PACKAGES=installed scripts/setup.sh

@@ -84,6 +84,15 @@ void SizeChoices::bind_given(const std::map<std::string, Shape>& given) {
   }
 }
 
+namespace {
+
+/// Says whether a symbol names a dimension; some exporters write the same placeholder for every unknown one.
+bool is_name(const std::string& symbol) {
+  return !symbol.empty() && symbol != "?" && symbol != "*" && symbol != "-1" && symbol != "None";
+}
+
+}  // namespace
+
 void SizeChoices::take_shape(Input& input, const Shape& shape) {
   const ValueDescription& value = input.value;
   if (!input.any_rank && shape.size() != value.shape.size()) {
@@ -100,7 +109,7 @@ void SizeChoices::take_shape(Input& input, const Shape& shape) {
       throw InputError(fmt::format("input {} is {}, and {} was given (dimension {} must be {})", value.name,
                                    dimensions(value), runtime::to_string(shape), i, dimension.size));
     }
-    if (dimension.size < 0 && !dimension.symbol.empty()) bind_symbol(dimension.symbol, shape[i], value.name);
+    if (dimension.size < 0 && is_name(dimension.symbol)) bind_symbol(dimension.symbol, shape[i], value.name);
   }
 }
 
@@ -129,7 +138,7 @@ void SizeChoices::assign_roles(Input& input) {
       role = i == 1 ? Role::height : i == 2 ? Role::width : Role::channel;
     }
     Place place{role, 0};
-    if (!shape[i].symbol.empty()) place = symbols_.insert({shape[i].symbol, place}).first->second;
+    if (is_name(shape[i].symbol)) place = symbols_.insert({shape[i].symbol, place}).first->second;
     input.places[i] = place;
   }
 }

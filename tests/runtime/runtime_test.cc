@@ -134,8 +134,12 @@ TEST(FindRuntime, KnowsDebiansFoldersAndVirtualEnvironmentsOnPath) {
   write_file(folder / "venv/pyvenv.cfg", "home = somewhere\ninclude-system-site-packages = false\n");
   fs::create_symlink(folder / "usr/bin/python3", folder / "venv/bin/python3");
   const Variable path("PATH", (folder / "venv/bin").string() + ":" + (folder / "usr/bin").string());
-  EXPECT_NE(error_of([] { find_runtime(""); }),
-            "no error");  // the environment in use has none, and hides the system's
+  // The environment in use has none, and hides the system's; what is found then is a `.venv` above the build folder or nothing.
+  try {
+    EXPECT_NE(find_runtime(""), debian);
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("pip install onnxruntime"), std::string::npos);
+  }
   const fs::path own = touch(folder / "venv/lib/python3.11/site-packages" / in_packages);
   EXPECT_EQ(find_runtime(""), own);
 }

@@ -61,8 +61,10 @@ function(graft_add_library name)
   if(UNIX AND NOT APPLE)
     # Hidden visibility still lets weak std:: symbols through; a version script does not.
     target_link_options(${name} PRIVATE
-      "LINKER:--version-script=${GRAFT_PACKAGE_DIR}/exports.map" LINKER:--gc-sections
-      $<$<NOT:$<BOOL:${GRAFT_SANITIZE}>>:LINKER:--no-undefined>)
+      "LINKER:--version-script=${GRAFT_PACKAGE_DIR}/exports.map" LINKER:--gc-sections)
+    if(NOT GRAFT_SANITIZE)  # a sanitizer's runtime is found in the process that loads the library
+      target_link_options(${name} PRIVATE LINKER:--no-undefined)
+    endif()
     set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${GRAFT_PACKAGE_DIR}/exports.map")
   endif()
 endfunction()

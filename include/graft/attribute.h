@@ -245,6 +245,16 @@ struct LimitedAttribute {
   }
 };
 
+namespace detail {
+/// Is called, and so named in the compiler's error, when a default has digits that ONNX would lose.
+inline void give_the_default_as_a_float_such_as_0_1f() {}
+/// Gives the default that ONNX keeps: a float attribute is a float32.
+consteval float exact_default(double value) {
+  if (double(float(value)) != value) give_the_default_as_a_float_such_as_0_1f();
+  return float(value);
+}
+}  // namespace detail
+
 /// Is a required attribute, as `"name"_attr` makes it.
 struct AttributeName {
   std::string_view name;
@@ -253,6 +263,8 @@ struct AttributeName {
   constexpr AttributeDefault<std::decay_t<T>> operator=(T value) const {
     return {name, value};
   }
+  /// Takes a double that float32 holds exactly, such as 0.5; others do not compile.
+  consteval AttributeDefault<float> operator=(double value) const { return {name, detail::exact_default(value)}; }
   /// Limits a number, or each number of a list, to [low, high].
   LimitedAttribute between(double low, double high) const { return {name, {low, high, {}}}; }
   LimitedAttribute at_least(double low) const { return {name, {low, std::numeric_limits<double>::infinity(), {}}}; }

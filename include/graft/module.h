@@ -362,6 +362,9 @@ class Module {
   template <class S, size_t Tensors>
   static void describe_tensors(Operator& op) {
     std::vector<Argument> inputs, outputs;
+    static_assert(detail::numbers_before_outputs<S, Tensors>(),
+                  "a parameter after the outputs is not named: name it with \"name\"_attr (an attribute), or move it before "
+                  "the first Out (an input tensor of one element)");
     detail::for_each_parameter<S, Tensors>([&](auto p, Place) {
       using P = decltype(p);
       static_assert(P::role != Role::none,
@@ -594,6 +597,9 @@ inline const std::deque<Operator>& operators() {
   static ::graft::detail::Block block((d), &function);   \
   static void function([[maybe_unused]] ::graft::Module& m)
 #define GRAFT_OPS_2(m, d) GRAFT_OPS_NAMED(GRAFT_JOIN(graft_ops_, __LINE__), GRAFT_JOIN(graft_block_, __LINE__), m, d)
+#if !defined(GRAFT_DOMAIN)
+#define GRAFT_DOMAIN ::graft::name_the_domain_as_in_GRAFT_OPS_m_my_ops
+#endif
 #define GRAFT_OPS_1(m) GRAFT_OPS_2(m, GRAFT_DOMAIN)
 #define GRAFT_OPS_PICK(a, b, name, ...) name
 /// Opens a block that defines operators: GRAFT_OPS(m, "my.ops") { m.def<...>(...); }. Without a domain it takes the one

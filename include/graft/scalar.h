@@ -28,6 +28,12 @@ struct Condition {
   friend constexpr Condition operator&&(Condition a, Condition b) { return {a.value && b.value}; }
   friend constexpr Condition operator||(Condition a, Condition b) { return {a.value || b.value}; }
   friend constexpr Condition operator!(Condition a) { return {!a.value}; }
+
+  template <class T = Condition>
+  constexpr operator bool() const {
+    static_assert(!std::is_same_v<T, Condition>, "a branch in an elementwise functor is written where(condition, a, b)");
+    return false;
+  }
 };
 
 /// Is a number of the type that an element is computed in.

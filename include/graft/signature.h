@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -87,6 +88,9 @@ struct attributes_of<S, Tensors, std::index_sequence<I...>> {
 template <auto F, class Attributes>
 void call_shape_function(std::span<const Shape> inputs, const Attributes& attributes, std::span<Shape> outputs) {
   using S = signature_of<decltype(F)>;
+  using R = std::remove_cvref_t<typename S::Result>;
+  static_assert(std::is_same_v<R, Shape> || requires(R r) { { *std::begin(r) } -> std::convertible_to<Shape>; },
+                "a shape function returns a graft::Shape, or a std::array<graft::Shape, n> for n outputs");
   constexpr size_t shapes = []<size_t... I>(std::index_sequence<I...>) {
     return (size_t(0) + ... + size_t(std::is_same_v<parameter<S, I>, Shape>));
   }(std::make_index_sequence<S::arity>{});
@@ -98,9 +102,9 @@ void call_shape_function(std::span<const Shape> inputs, const Attributes& attrib
   const auto result = [&]<size_t... I, size_t... A>(std::index_sequence<I...>, std::index_sequence<A...>) {
     return F(inputs[I]..., std::get<A>(attributes)...);
   }(std::make_index_sequence<shapes>{}, std::make_index_sequence<S::arity - shapes>{});
-  if constexpr (std::is_same_v<std::remove_const_t<decltype(result)>, Shape>) {
+  if constexpr (std::is_same_v<R, Shape>) {
     for (Shape& output : outputs) output = result;
-  } else {
+  } else if constexpr (requires { std::size(result); }) {
     if (std::size(result) != outputs.size()) {
       fail("the shape function gives ", std::size(result), " shapes for ", outputs.size(), " outputs");
     }
@@ -221,6 +225,14 @@ constexpr bool has_inout() {
   bool found = false;
   for_each_parameter<S, Tensors>([&](auto p, Place) { found = found || decltype(p)::role == Role::inout; });
   return found;
+}
+
+/// Says whether every plain number among the inputs comes before the first output; after it, one is a forgotten name.
+template <class S, size_t Tensors>
+constexpr bool numbers_before_outputs() {
+  return []<size_t... I>(std::index_sequence<I...>) {
+    return ((param<parameter<S, I>>::role != Role::input || param<parameter<S, I>>::tensor || place_of<S, I>().output == 0) && ...);
+  }(std::make_index_sequence<Tensors>{});
 }
 
 /// Throws an Error when an input that must be a constant is not.

@@ -98,16 +98,30 @@ class TensorView {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Says at compile time why a T is no element of a tensor.
+template <class T>
+struct check_element {
+  static constexpr bool is_complex = requires(T t) { t.real(), t.imag(); };
+  static_assert(!is_complex, "ORT has no complex tensors for custom operators: add a last dimension of 2 (real, imaginary)");
+  static_assert(is_complex || Element<T>,
+                "the T of an In<T> or Out<T> is no element of a tensor: use float, double, graft::float16, graft::bfloat16, an "
+                "integer, bool or std::string");
+};
+
+}  // namespace detail
+
 /// Is an input tensor: `size()` elements of type T in row-major order, to be read only.
-template <Element T>
-class In : public detail::TensorView<const T> {
+template <class T>
+class In : public detail::TensorView<const T>, detail::check_element<T> {
  public:
   explicit In(const Tensor& tensor) : detail::TensorView<const T>(const_cast<Tensor&>(tensor)) {}
 };
 
 /// Is an output tensor. With a shape rule it is allocated before the call; without one the function calls allocate once.
-template <Element T>
-class Out : public detail::TensorView<T> {
+template <class T>
+class Out : public detail::TensorView<T>, detail::check_element<T> {
  public:
   /// Allocates output `index` of a call; the SDK makes it.
   using Allocate = void (*)(void* call, size_t index, DType dtype, std::span<const int64_t> shape);

@@ -58,6 +58,12 @@ class Tracer;
 struct SymbolicCondition {
   Tracer* tracer;
   int node;
+
+  template <class T = SymbolicCondition>
+  constexpr operator bool() const {
+    static_assert(!std::is_same_v<T, SymbolicCondition>, "a branch in an elementwise functor is written where(condition, a, b)");
+    return false;
+  }
 };
 
 /// Stands for a number while a functor is traced.

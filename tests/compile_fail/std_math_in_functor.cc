@@ -1,0 +1,9 @@
+// Standard math is a scalar call; graft's is widened.
+// error: graft::S
+#include <graft/graft.h>
+using namespace graft;
+
+struct Swish {
+  constexpr auto operator()(auto x) const { return x / (1 + std::exp(-x)); }
+};
+GRAFT_OPS(m, "my.ops") { m.def<Swish>("Swish"); }

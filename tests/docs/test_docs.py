@@ -1,0 +1,34 @@
+"""What the docs say is what the code does."""
+
+import re
+import subprocess
+
+import pytest
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_operators_of_the_readme_compile(root, tmp_path):
+    """The first block is ops/hard_swish.cc itself, with the domain that the build gives it."""
+    code = blocks((root / "README.md").read_text(), "cpp")
+    assert code[0] == (root / "ops/hard_swish.cc").read_text()
+    for i, block in enumerate(code):
+        source = tmp_path / f"block{i}.cc"
+        source.write_text(block)
+        headers = next(f for f in (root / ".cache/onnxruntime/include", root / "include") if f.exists())
+        subprocess.run(["g++", "-std=c++20", "-fsyntax-only", '-DGRAFT_DOMAIN="graft"', "-I", root / "include", "-isystem", headers, source], check=True)
+
+
+def test_every_reason_code_is_explained(root):
+    codes = re.findall(r'Reason::\w+, "(\w+)"', (root / "src/rewrite/reason.cc").read_text())
+    page = (root / "docs/reference/reasons.md").read_text()
+    assert len(codes) > 10
+    assert re.findall(r"^\| `(\w+)`", page, re.MULTILINE) == codes
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md"])
+def test_links_lead_somewhere(page, root):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", (root / page).read_text()):
+        assert ((root / page).parent / target).exists(), f"{page} links to {target}"

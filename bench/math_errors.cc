@@ -7,7 +7,8 @@
 //   bench_math_errors --threads 2
 //   bench_math_errors --time               us per 65,536 floats instead
 //
-// pow takes pairs: about as many as floats are asked for, 2^32 by default.
+// pow takes pairs: about as many as floats are asked for, 2^32 by default. The exit code is 1 where an error
+// is above the limit that bench/math_functions.h states, or a special value differs.
 #include "math_functions.h"
 
 #include <algorithm>
@@ -159,7 +160,9 @@ Walk walk_pow(const Options& options) {
   });
 }
 
-void print(std::string_view name, const Walk& walk) {
+/// Prints what a walk found; gives whether it stays within the limits.
+bool print(std::string_view name, const Walk& walk, double limit, double subnormal_limit) {
+  bool within = true;
   const bool pairs = name == "pow";
   const auto place = [&](const float(&at)[2]) {
     char text[64];
@@ -180,9 +183,12 @@ void print(std::string_view name, const Walk& walk) {
       std::printf("  %llu SPECIAL VALUES DIFFER, one at %s", static_cast<unsigned long long>(worst.special),
                   place(worst.special_at).c_str());
     }
-    std::printf("\n");
+    const bool above = worst.normal > limit || worst.subnormal > subnormal_limit;
+    std::printf("%s\n", above ? "  ABOVE THE LIMIT" : "");
+    within = within && !above && worst.special == 0;
   }
   std::fflush(stdout);
+  return within;
 }
 
 template <class Run> void print_time(std::string_view name, Run run) {
@@ -243,13 +249,14 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "bench_math_errors: %s\n", wrong.c_str());
     return 2;
   }
+  bool within = true;
   constexpr int64_t n = 65536;
   std::vector<float> x(n), e(n), y(n);
   for (int64_t i = 0; i < n; ++i) e[size_t(i)] = -8 + 16.f * float(i) / n;
   for (const MathFunction& function : math_functions) {
     if (!options.wants(function.name)) continue;
     if (!options.time) {
-      print(function.name, walk(function, options));
+      within &= print(function.name, walk(function, options), function.limit, function.subnormal_limit);
       continue;
     }
     const bool positive = std::isnan(function.exact(-2));
@@ -263,7 +270,7 @@ int main(int count, char** arguments) {
         run_variant(target, PowLoop{x.data(), e.data(), y.data(), n});
       });
     else
-      print("pow", walk_pow(options));
+      within &= print("pow", walk_pow(options), kPowLimit, 1);
   }
-  return 0;
+  return within ? 0 : 1;
 }

@@ -46,8 +46,9 @@ function(graft_add_library name)
   if(NOT arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "graft_add_library(${name}): no source files were given")
   endif()
-  add_library(${name} MODULE ${arg_UNPARSED_ARGUMENTS})
+  add_library(${name} MODULE ${arg_UNPARSED_ARGUMENTS} "${GRAFT_PACKAGE_DIR}/entry.cc")
   target_link_libraries(${name} PRIVATE graft::graft)
+  target_compile_definitions(${name} PRIVATE GRAFT_SEPARATE_ENTRY)
   set_target_properties(${name} PROPERTIES
     PREFIX "lib"
     CXX_VISIBILITY_PRESET hidden

@@ -43,7 +43,7 @@ class TensorAttribute {
   TensorAttribute() = default;
   explicit TensorAttribute(const Tensor& tensor) : tensor_(tensor) {
     const auto* bytes = static_cast<const std::byte*>(tensor.data);
-    bytes_.assign(bytes, bytes + size_t(tensor.size) * dtype_size(tensor.dtype));
+    bytes_.assign(bytes, bytes + (size_t(tensor.size) * dtype_bits(tensor.dtype) + 7) / 8);
     tensor_.data = nullptr;
   }
   DType dtype() const { return tensor_.dtype; }

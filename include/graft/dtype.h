@@ -4,6 +4,7 @@
 //   float one = to_float(float16{0x3c00});
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +31,12 @@ enum class DType : int32_t {
   uint32 = 12,
   uint64 = 13,
   bfloat16 = 16,
+  float8e4m3fn = 17,
+  float8e4m3fnuz = 18,
+  float8e5m2 = 19,
+  float8e5m2fnuz = 20,
+  uint4 = 21,
+  int4 = 22,
 };
 
 /// Holds an IEEE 754 binary16 value. Arithmetic is done in float.
@@ -79,6 +86,63 @@ constexpr float16 to_float16(float f) {
   return {uint16_t(r | (sign >> 16))};
 }
 
+/// Holds an 8-bit float, for storage: 1 sign bit, E exponent bits with this bias, M fraction bits. "FN" has no infinity;
+/// "UZ" has one zero and one NaN (ONNX, float stored in 8 bits).
+template <int E, int M, int Bias, bool Infinity, bool UnsignedZero>
+struct Float8 {
+  static constexpr int exponent_bits = E, fraction_bits = M, bias = Bias;
+  static constexpr bool infinity = Infinity, unsigned_zero = UnsignedZero;
+  static constexpr uint8_t nan = UnsignedZero ? 0x80 : 0x7f;
+  /// The largest finite number.
+  static constexpr uint8_t largest = UnsignedZero ? 0x7f : Infinity ? 0x7b : 0x7e;
+
+  uint8_t bits;
+  friend constexpr bool operator==(Float8, Float8) = default;
+};
+using float8e4m3fn = Float8<4, 3, 7, false, false>;
+using float8e4m3fnuz = Float8<4, 3, 8, false, true>;
+using float8e5m2 = Float8<5, 2, 15, true, false>;
+using float8e5m2fnuz = Float8<5, 2, 16, false, true>;
+
+namespace detail {
+/// Gives 2^exponent, for exponents of normal floats.
+constexpr float power_of_two(int exponent) { return std::bit_cast<float>(uint32_t(exponent + 127) << 23); }
+}  // namespace detail
+
+/// Converts exactly.
+template <int E, int M, int B, bool I, bool U>
+constexpr float to_float(Float8<E, M, B, I, U> h) {
+  const int magnitude = h.bits & 0x7f, exponent = magnitude >> M, fraction = magnitude & ((1 << M) - 1);
+  if (U ? h.bits == 0x80 : I ? exponent == (1 << E) - 1 && fraction != 0 : magnitude == 0x7f) return __builtin_nanf("");
+  const float sign = h.bits & 0x80 ? -1.f : 1.f;
+  if (I && exponent == (1 << E) - 1) return sign * __builtin_inff();
+  return exponent ? sign * float((1 << M) + fraction) * detail::power_of_two(exponent - B - M)
+                  : sign * float(fraction) * detail::power_of_two(1 - B - M);
+}
+
+/// Rounds to nearest, ties to even; what is too large becomes the largest finite number, as ONNX's Cast does, a NaN a NaN.
+template <class T>
+constexpr T to_float8(float f) {
+  constexpr int M = T::fraction_bits;
+  if (f != f) return {T::nan};
+  const uint32_t u = std::bit_cast<uint32_t>(f);
+  const uint8_t sign = uint8_t((u >> 24) & 0x80u);
+  const float a = std::bit_cast<float>(u & 0x7fffffffu);
+  if (a >= to_float(T{T::largest})) return {uint8_t(sign | T::largest)};
+  const int exponent = std::max(int((u >> 23) & 0xffu) - 127, 1 - T::bias);
+  int unit = exponent - M;  // one step between neighbours is 2^unit
+  const float steps = (a * detail::power_of_two(-unit) + 12582912.f) - 12582912.f;  // rounded by the adder
+  int n = int(steps);
+  if (n == 2 << M) n >>= 1, ++unit;
+  const int code = n >= (1 << M) ? ((unit + M + T::bias) << M) + (n - (1 << M)) : n;
+  return {uint8_t(code == 0 && T::unsigned_zero ? 0 : code | sign)};
+}
+
+/// Names the 4-bit integers as elements: two share a byte, so an In<int4> gives values and an Out<int4> is written by
+/// `set`. They hold -8 to 7 and 0 to 15.
+struct int4 {};
+struct uint4 {};
+
 namespace detail {
 template <class T>
 constexpr DType find_dtype() {
@@ -86,6 +150,12 @@ constexpr DType find_dtype() {
   else if constexpr (std::is_same_v<T, double>) return DType::float64;
   else if constexpr (std::is_same_v<T, float16>) return DType::float16;
   else if constexpr (std::is_same_v<T, bfloat16>) return DType::bfloat16;
+  else if constexpr (std::is_same_v<T, float8e4m3fn>) return DType::float8e4m3fn;
+  else if constexpr (std::is_same_v<T, float8e4m3fnuz>) return DType::float8e4m3fnuz;
+  else if constexpr (std::is_same_v<T, float8e5m2>) return DType::float8e5m2;
+  else if constexpr (std::is_same_v<T, float8e5m2fnuz>) return DType::float8e5m2fnuz;
+  else if constexpr (std::is_same_v<T, int4>) return DType::int4;
+  else if constexpr (std::is_same_v<T, uint4>) return DType::uint4;
   else if constexpr (std::is_same_v<T, bool>) return DType::boolean;
   else if constexpr (std::is_same_v<T, std::string>) return DType::string;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
@@ -122,31 +192,47 @@ constexpr std::string_view dtype_name(DType dtype) {
     case DType::uint32: return "uint32";
     case DType::uint64: return "uint64";
     case DType::bfloat16: return "bfloat16";
+    case DType::float8e4m3fn: return "float8e4m3fn";
+    case DType::float8e4m3fnuz: return "float8e4m3fnuz";
+    case DType::float8e5m2: return "float8e5m2";
+    case DType::float8e5m2fnuz: return "float8e5m2fnuz";
+    case DType::uint4: return "uint4";
+    case DType::int4: return "int4";
   }
   return "unknown";
 }
 
-/// Gives the bytes of one element; 0 for strings, whose elements are objects.
-constexpr size_t dtype_size(DType dtype) {
+/// Gives the bits of one element; 0 for strings, whose elements are objects.
+constexpr size_t dtype_bits(DType dtype) {
   switch (dtype) {
     case DType::none:
     case DType::string: return 0;
+    case DType::uint4:
+    case DType::int4: return 4;
     case DType::boolean:
     case DType::int8:
-    case DType::uint8: return 1;
+    case DType::uint8:
+    case DType::float8e4m3fn:
+    case DType::float8e4m3fnuz:
+    case DType::float8e5m2:
+    case DType::float8e5m2fnuz: return 8;
     case DType::float16:
     case DType::bfloat16:
     case DType::int16:
-    case DType::uint16: return 2;
+    case DType::uint16: return 16;
     case DType::float32:
     case DType::int32:
-    case DType::uint32: return 4;
+    case DType::uint32: return 32;
     case DType::float64:
     case DType::int64:
-    case DType::uint64: return 8;
+    case DType::uint64: return 64;
   }
   return 0;
 }
+
+/// Is a type whose elements are stored, and computed with only after a conversion of the operator's own.
+template <class T>
+inline constexpr bool is_storage_only = dtype_of<T> >= DType::float8e4m3fn;
 
 /// Is the type that an element is computed in: float for float16 and bfloat16, else the element itself.
 template <class T>

@@ -24,5 +24,7 @@
 #include "graft/param.h"        // what a tensor function may take
 #include "graft/signature.h"    // kernels from tensor functions
 #include "graft/module.h"       // GRAFT_OPS and m.def
-#include "graft/describe.h"     // the library describes itself, and can be called without ORT
-#include "graft/ort.h"          // the only file that knows ORT
+#if !defined(GRAFT_SEPARATE_ENTRY)  // graft_add_library compiles the entry points once, in cmake/entry.cc
+#include "graft/describe.h"  // the library describes itself, and can be called without ORT
+#include "graft/ort.h"       // RegisterCustomOps; with ort/, the only part that knows ORT
+#endif

@@ -295,6 +295,8 @@ class Module {
   /// Adds an overload for each type, all inputs of that type.
   template <class F, class Stored, class... T, size_t... I, size_t... A>
   static void add_generic(Operator& op, Types<T...>, std::index_sequence<I...>, std::index_sequence<A...>) {
+    static_assert(!(is_storage_only<T> || ...),
+                  "8-bit floats and 4-bit integers are for storage: take In<T> and Out<T>, and convert with to_float and to_float8");
     const auto add_type = [&]<class E>(std::type_identity<E>) {
       using C = compute_t<E>;
       using W = decltype(F{}(std::declval<always<I, detail::Wrapped<C>>>()..., std::declval<always<A, Scalar<C>>>()...));

@@ -132,6 +132,8 @@ inline const Registration& registration_in(const OrtApiBase* base, const OrtApi*
         found = made.domains.emplace(made.domains.end(), op.domain, domain);
       }
       for (const Overload& overload : op.overloads) {
+        const auto unknown = [&](DType dtype) { return made.runtime < first_runtime_with(dtype); };
+        if (std::ranges::any_of(overload.inputs, unknown) || std::ranges::any_of(overload.outputs, unknown)) continue;
         made.operators.push_back(make_ort_operator(made, op, overload));
         check(*api, api->CustomOpDomain_Add(found->second, &made.operators.back()));
       }

@@ -148,4 +148,72 @@ class Out : public detail::TensorView<T>, detail::check_element<T> {
   Allocate allocate_;
 };
 
+// ---- 4-bit integers --------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Is a tensor of 4-bit integers: element 0 is in the lower half of byte 0.
+template <class T>
+class NibbleView {
+ public:
+  int64_t size() const { return tensor_->size; }
+  std::span<const int64_t> shape() const { return tensor_->shape; }
+  int operator[](int64_t i) const {
+    const int nibble = (bytes()[i / 2] >> (i % 2 * 4)) & 15;
+    return std::is_same_v<T, int4> && nibble >= 8 ? nibble - 16 : nibble;
+  }
+
+ protected:
+  explicit NibbleView(Tensor& tensor) : tensor_(&tensor) {}
+  uint8_t* bytes() const { return static_cast<uint8_t*>(tensor_->data); }
+  Tensor* tensor_;
+};
+
+template <class T>
+class NibbleOut : public NibbleView<T> {
+ public:
+  using Allocate = void (*)(void* call, size_t index, DType dtype, std::span<const int64_t> shape);
+  NibbleOut(Tensor& tensor, size_t index, void* call, Allocate allocate)
+      : NibbleView<T>(tensor), index_(index), call_(call), allocate_(allocate) {}
+
+  /// Allocates the output with this shape.
+  void allocate(std::span<const int64_t> shape) const { allocate_(call_, index_, dtype_of<T>, shape); }
+  void allocate(std::initializer_list<int64_t> shape) const {
+    allocate(std::span<const int64_t>(shape.begin(), shape.size()));
+  }
+  /// Stores a value; what does not fit becomes the nearest one that does.
+  void set(int64_t i, int value) const {
+    constexpr bool is_signed = std::is_same_v<T, int4>;
+    const unsigned nibble = unsigned(std::clamp(value, is_signed ? -8 : 0, is_signed ? 7 : 15)) & 15u;
+    uint8_t& byte = this->bytes()[i / 2];
+    byte = uint8_t(i % 2 ? (byte & 0x0fu) | (nibble << 4) : (byte & 0xf0u) | nibble);
+  }
+
+ private:
+  size_t index_;
+  void* call_;
+  Allocate allocate_;
+};
+
+}  // namespace detail
+
+template <>
+class In<int4> : public detail::NibbleView<int4> {
+ public:
+  explicit In(const Tensor& tensor) : NibbleView(const_cast<Tensor&>(tensor)) {}
+};
+template <>
+class In<uint4> : public detail::NibbleView<uint4> {
+ public:
+  explicit In(const Tensor& tensor) : NibbleView(const_cast<Tensor&>(tensor)) {}
+};
+template <>
+class Out<int4> : public detail::NibbleOut<int4> {
+  using NibbleOut::NibbleOut;
+};
+template <>
+class Out<uint4> : public detail::NibbleOut<uint4> {
+  using NibbleOut::NibbleOut;
+};
+
 }  // namespace graft

@@ -1,6 +1,7 @@
 #include <graft/graft.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -44,6 +45,45 @@ TEST(DType, NarrowingRoundsToNearestEven) {
   EXPECT_EQ(to_float16(1.f + 0x1.8p-10f).bits, 0x3c02);
   EXPECT_EQ(to_bfloat16(1.f + 0x1p-8f).bits, 0x3f80);
   EXPECT_EQ(to_bfloat16(1.f + 0x1.8p-7f).bits, 0x3f82);
+}
+
+template <class T>
+void check_float8(float smallest, float largest, int nans) {
+  int found = 0;
+  std::vector<float> values;
+  for (int bits = 0; bits < 256; ++bits) {
+    const T h{uint8_t(bits)};
+    const float f = to_float(h);
+    if (std::isnan(f)) {
+      ++found;
+      EXPECT_TRUE(std::isnan(to_float(to_float8<T>(f))));
+    } else if (!std::isinf(f)) {
+      EXPECT_EQ(to_float8<T>(f), h) << bits;
+      if (f >= 0) values.push_back(f);
+    }
+  }
+  EXPECT_EQ(found, nans);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  EXPECT_EQ(values[1], smallest);
+  EXPECT_EQ(values.back(), largest);
+  for (size_t i = 0; i + 1 < values.size(); ++i) {  // between neighbours: the nearer one, and the even one halfway
+    const float middle = (values[i] + values[i + 1]) / 2;
+    EXPECT_EQ(to_float(to_float8<T>(std::nextafter(middle, 0.f))), values[i]);
+    EXPECT_EQ(to_float(to_float8<T>(std::nextafter(middle, INFINITY))), values[i + 1]);
+    EXPECT_EQ(to_float8<T>(middle).bits % 2, 0);
+    EXPECT_EQ(to_float(to_float8<T>(-values[i + 1])), -values[i + 1]);
+  }
+  EXPECT_EQ(to_float(to_float8<T>(INFINITY)), largest);  // saturates, as ONNX's Cast does by default
+  EXPECT_EQ(to_float(to_float8<T>(-1e30f)), -largest);
+}
+
+// The numbers are those of ONNX's page "Float stored in 8 bits".
+TEST(DType, Float8ConvertsAndSaturates) {
+  check_float8<float8e4m3fn>(0x1p-9f, 448.f, 2);
+  check_float8<float8e4m3fnuz>(0x1p-10f, 240.f, 1);
+  check_float8<float8e5m2>(0x1p-16f, 57344.f, 6);
+  check_float8<float8e5m2fnuz>(0x1p-17f, 57344.f, 1);
 }
 
 template <Target V>

@@ -97,6 +97,11 @@ inline bool works(const OrtApi& api, OrtStatus* status) {
   return false;
 }
 
+/// Gives the first runtime that knows an element type; an older one would refuse every session with the library.
+constexpr uint32_t first_runtime_with(DType dtype) {
+  return dtype == DType::int4 || dtype == DType::uint4 ? 20 : 15;
+}
+
 /// Gives ORT's own element type; the numbers are those of ONNX.
 inline ONNXTensorElementDataType ort_type(DType dtype) { return ONNXTensorElementDataType(dtype); }
 

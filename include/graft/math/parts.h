@@ -33,9 +33,9 @@ constexpr float kRound = 12582912.f;        // 1.5*2^23: x + kRound has round(x)
 constexpr u32 kSign = 0x80000000u;
 
 GRAFT_INLINE constexpr float magnitude(float x) { return real(bits(x) & ~kSign); }
-GRAFT_INLINE constexpr float with_sign_of(float a, float x) {
-  return real(bits(a) | (bits(x) & kSign));
-}  // a >= 0
+// a, which is not negative, with the sign of x.
+GRAFT_INLINE constexpr float with_sign_of(float a, float x) { return real(bits(a) | (bits(x) & kSign)); }
+
 // 2^k for the sum t = kRound + 127 + k, -126 <= k <= 127 (multiply by it: adding k to the exponent field
 // instead saves nothing and can turn a NaN into a number).
 GRAFT_INLINE constexpr float pow2(float t) { return real(bits(t) << 23); }

@@ -49,17 +49,20 @@ GRAFT_INLINE constexpr double ceil(double x) { return math_detail::up_to_whole(x
 
 /// Computes the larger one; NaN when either is NaN, as ONNX's Max.
 template <class T>
-requires std::is_arithmetic_v<T> GRAFT_INLINE constexpr T max(T a, T b) {
+  requires std::is_arithmetic_v<T>
+GRAFT_INLINE constexpr T max(T a, T b) {
   return a > b || a != a ? a : b;
 }
 /// Computes the smaller one; NaN when either is NaN, as ONNX's Min.
 template <class T>
-requires std::is_arithmetic_v<T> GRAFT_INLINE constexpr T min(T a, T b) {
+  requires std::is_arithmetic_v<T>
+GRAFT_INLINE constexpr T min(T a, T b) {
   return a < b || a != a ? a : b;
 }
 /// Limits x to [low, high]; a NaN stays a NaN, as in ONNX's Clip.
 template <class T>
-requires std::is_arithmetic_v<T> GRAFT_INLINE constexpr T clamp(T x, T low, T high) {
+  requires std::is_arithmetic_v<T>
+GRAFT_INLINE constexpr T clamp(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
 }

@@ -270,7 +270,7 @@ int main(int count, char** arguments) {
         run_variant(target, PowLoop{x.data(), e.data(), y.data(), n});
       });
     else
-      within &= print("pow", walk_pow(options), kPowLimit, 1);
+      within &= print("pow", walk_pow(options), kPowLimit, 1.1);
   }
   return within ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// Lets you time several things fairly on a machine that is not quiet: each round runs all of them, forwards and then
-/// backwards, and what counts is the ratio within a round.
+/// backwards, and what counts is the ratio within a round. A turn runs one thing a few times, the first time untimed, so
+/// that it finds the caches as it leaves them itself and not as its neighbours did.
 ///
 ///   Interleaved rounds({{"chain", chain}, {"fused", fused}});
 ///   rounds.run(2.0);
@@ -28,18 +29,19 @@ class Interleaved {
 
   explicit Interleaved(std::vector<Entry> entries) : entries_(std::move(entries)), times_(entries_.size()) {}
 
-  /// Runs rounds for this many seconds, at least ten, after three to warm up.
+  /// Runs rounds for this many seconds, at least ten.
   void run(double seconds) {
-    for (int i = 0; i < 3; ++i) {
-      for (auto& [name, work] : entries_) work();
+    std::vector<int> repeats;
+    for (auto& [name, work] : entries_) {
+      for (int i = 0; i < 3; ++i) work();
+      repeats.push_back(int(std::clamp(500.0 / microseconds(work, 1), 2.0, 50.0)));
     }
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     for (int round = 0; round < 10 || Clock::now() < end; ++round) {
       for (size_t i = 0; i < entries_.size(); ++i) {
         const size_t k = round % 2 ? entries_.size() - 1 - i : i;
-        const auto start = Clock::now();
         entries_[k].second();
-        times_[k].push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+        times_[k].push_back(microseconds(entries_[k].second, repeats[k]));
       }
     }
   }
@@ -68,6 +70,14 @@ class Interleaved {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// Gives the time of one run, as the mean of a few.
+  static double microseconds(const std::function<void()>& work, int repeats) {
+    const auto start = Clock::now();
+    for (int i = 0; i < repeats; ++i) work();
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count() / repeats;
+  }
+
   std::vector<Entry> entries_;
   std::vector<std::vector<double>> times_;
 };

@@ -31,11 +31,13 @@ inline constexpr int64_t kElementsPerThread = 16 * 1024;
 /// Is the length of a row from which on the loop runs along the row itself.
 inline constexpr int64_t kShortRow = 64;
 
-/// Gives the size of the last cache in bytes; beyond it, stores that pass the cache by save a third of the traffic.
+/// Gives the size of the last cache in bytes; beyond it, stores that pass the cache by save a third of the traffic. A
+/// virtual machine may report the sum of all caches of its host, so no more than a core complex has is believed.
 inline int64_t last_cache_bytes() {
   static const int64_t bytes = [] {
+    constexpr int64_t most = int64_t(64) << 20;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
-    if (const long found = sysconf(_SC_LEVEL3_CACHE_SIZE); found > 0) return int64_t(found);
+    if (const long found = sysconf(_SC_LEVEL3_CACHE_SIZE); found > 0) return std::min(int64_t(found), most);
 #endif
     return int64_t(32) << 20;
   }();
@@ -45,12 +47,19 @@ inline int64_t last_cache_bytes() {
 #if defined(GRAFT_X86_64)
 /// Writes 64 bytes past the caches; both addresses are multiples of 64.
 template <Target V>
-GRAFT_INLINE void stream_64_bytes(void* to, const void* from) {
-  // The baseline's 16-byte stores fill the same write-combining line in every variant.
-  for (int i = 0; i < 4; ++i) {
-    _mm_stream_ps(static_cast<float*>(to) + 4 * i, _mm_load_ps(static_cast<const float*>(from) + 4 * i));
+struct Streaming {
+  static GRAFT_INLINE void write(void* to, const void* from) {
+    for (int i = 0; i < 4; ++i) {
+      _mm_stream_ps(static_cast<float*>(to) + 4 * i, _mm_load_ps(static_cast<const float*>(from) + 4 * i));
+    }
   }
-}
+};
+template <>
+struct Streaming<Target::avx512> {
+  GRAFT_TARGET_AVX512 static inline void write(void* to, const void* from) {
+    _mm512_stream_ps(static_cast<float*>(to), _mm512_load_ps(from));
+  }
+};
 #endif
 
 /// Is one input inside a loop: a value for each element, or one value for all.
@@ -184,7 +193,7 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
       alignas(64) C results[line];
 #pragma omp simd
       for (int64_t j = 0; j < line; ++j) results[j] = f(std::get<I>(operands)(i + j)...);
-      stream_64_bytes<V>(output + i, results);
+      Streaming<V>::write(output + i, results);
     }
     for (; i < n; ++i) output[i] = f(std::get<I>(operands)(i)...);
   }

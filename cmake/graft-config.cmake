@@ -31,7 +31,10 @@ if(NOT TARGET graft::graft)
   target_compile_options(graft_headers INTERFACE
     -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd
     $<$<CXX_COMPILER_ID:GNU>:-fno-thread-jumps>
-    $<$<CXX_COMPILER_ID:Clang>:-mprefer-vector-width=512>)
+    "$<$<CXX_COMPILER_ID:Clang>:-mprefer-vector-width=512>"
+    "$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>"  # double functions call the standard library, and need not widen
+    # clang does not inline a long functor into its loop, flatten or not.
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-mllvm -inline-threshold=20000>")
 endif()
 
 # graft_add_library(<name> [CUDA] [DOMAIN <domain>] <source>...)

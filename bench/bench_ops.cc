@@ -19,8 +19,10 @@ BENCH_OP(Log, log(x))
 BENCH_OP(Sin, sin(x))
 BENCH_OP(Sqrt, sqrt(x))
 BENCH_OP(HardSwish, x* clamp(x + 3, 0, 6) / 6)
+BENCH_OP(AddOne, x + 1)
 
 GRAFT_OPS(m, "bench") {
+  m.def<AddOne>("AddOne", types<float>);
   m.def<Exp>("Exp", types<float>);
   m.def<Sigmoid>("Sigmoid", types<float>);
   m.def<Silu>("Silu", types<float>);

@@ -46,6 +46,7 @@ class Interleaved {
     }
   }
 
+  const std::string& name(size_t i) const { return entries_[i].first; }
   double best(size_t i) const { return quantile(times_[i], 0); }
   double median(size_t i) const { return quantile(times_[i], 0.5); }
 

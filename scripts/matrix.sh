@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tests the injected models on every version of ONNX Runtime that this Python can have, from 1.15 on.
+# Tests one library on every minor version of ONNX Runtime that this Python can have, from 1.15 on: every ready-made
+# operator, every kind of operator of the SDK, and an injected model. Prints a line for each version at the end.
 #
 #   scripts/matrix.sh [arguments for pytest]
 set -euo pipefail

@@ -9,31 +9,17 @@ import os
 import subprocess
 import sys
 from collections import namedtuple
-from importlib.metadata import version as version_of
 from pathlib import Path
 
 import numpy
 import onnx
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from matrix.versions import OWN, ROOT, VERSIONS
 
 # The output is a probability per pixel. Versions differ by up to 8e-7 on the original model (other convolution code),
 # and the fused operator rounds once where the chain rounds four times; both grow little over the network's 24 places.
 TOLERANCE = 1e-5
-
-
-def other_versions():
-    python = "%d.%d" % sys.version_info[:2]
-    for line in (ROOT / "scripts/setup/runtimes/versions.txt").read_text().splitlines():
-        if line.split()[:1] == [python]:
-            always, _, more = line.split(maxsplit=1)[1].partition("|")
-            return always.split() + (more.split() if os.environ.get("GRAFT_MATRIX") == "all" else [])
-    raise LookupError(f"scripts/setup/runtimes/versions.txt has no line for Python {python}")
-
-
-OWN = version_of("onnxruntime")
-VERSIONS = [*other_versions(), OWN]
 
 Answer = namedtuple("Answer", "value ran")
 

@@ -78,6 +78,9 @@ def test_in_place_and_copied(library):
     assert np.array_equal(x, np.arange(4))
     two = ort.one_node("Accumulate", DOMAIN, [F, F])
     assert np.array_equal(ort.run(two, library, x, 10 * x)[0], 11 * x)
+
+
+def test_the_shape_of_in_place_is_inferred(library):
     shape = ort.session(ort.one_node("Increment", DOMAIN, [("float", ["batch", 4])]), library).get_outputs()[0].shape
     assert shape == ["batch", 4]
 
@@ -122,10 +125,13 @@ def test_constant_input_is_prepared_once(library):
     w = np.arange(12, dtype=np.float32).reshape(3, 4)
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     session = ort.session(dense(w), library)
-    assert session.get_outputs()[0].shape == ["n", 4]
     assert np.array_equal(session.run(None, {"x": x})[0], x @ w)
     assert 'sdk.params::Dense (node "d"): the input w must be a constant' in error_of(ort.session, dense(w, False), library)
     assert 'sdk.params::Dense (node "d"): expected a matrix for w, got shape [3]' in error_of(ort.session, dense(w[:, 0].copy()), library)
+
+
+def test_the_shape_from_a_constant_is_inferred(library):
+    assert ort.session(dense(np.ones((3, 4), np.float32)), library).get_outputs()[0].shape == ["n", 4]
 
 
 def test_strings(library):

@@ -99,7 +99,8 @@ inline bool works(const OrtApi& api, OrtStatus* status) {
 
 /// Gives the first runtime that knows an element type; an older one would refuse every session with the library.
 constexpr uint32_t first_runtime_with(DType dtype) {
-  return dtype == DType::int4 || dtype == DType::uint4 ? 20 : 15;
+  const bool float8 = dtype >= DType::float8e4m3fn && dtype <= DType::float8e5m2fnuz;
+  return dtype == DType::int4 || dtype == DType::uint4 ? 20 : float8 ? 16 : 15;
 }
 
 /// Gives ORT's own element type; the numbers are those of ONNX.

@@ -235,36 +235,45 @@ struct AttributeDefault {
   AttributeLimits limits{};
 };
 
+namespace detail {
+/// Is called, and so named in the compiler's error, when a default has digits that ONNX would lose.
+inline void give_the_default_as_a_float_such_as_0_1f() {}
+}  // namespace detail
+
+/// Is a default written as a double: ONNX keeps a float attribute as float32, so one with more digits does not compile.
+struct give_the_default_as_a_float_such_as_0_1f {
+  float value;
+  consteval give_the_default_as_a_float_such_as_0_1f(double v) : value(float(v)) {
+    if (double(value) != v) detail::give_the_default_as_a_float_such_as_0_1f();
+  }
+};
+
 /// Is an attribute whose values are limited, as `"name"_attr.at_least(1)` makes it; required until it gets a default.
 struct LimitedAttribute {
   std::string_view name;
   AttributeLimits limits;
   template <class T>
+    requires(!std::is_same_v<T, double>)
   AttributeDefault<std::decay_t<T>> operator=(T value) const {
     return {name, value, limits};
   }
+  AttributeDefault<float> operator=(give_the_default_as_a_float_such_as_0_1f value) const {
+    return {name, value.value, limits};
+  }
 };
-
-namespace detail {
-/// Is called, and so named in the compiler's error, when a default has digits that ONNX would lose.
-inline void give_the_default_as_a_float_such_as_0_1f() {}
-/// Gives the default that ONNX keeps: a float attribute is a float32.
-consteval float exact_default(double value) {
-  if (double(float(value)) != value) give_the_default_as_a_float_such_as_0_1f();
-  return float(value);
-}
-}  // namespace detail
 
 /// Is a required attribute, as `"name"_attr` makes it.
 struct AttributeName {
   std::string_view name;
 
   template <class T>
+    requires(!std::is_same_v<T, double>)
   constexpr AttributeDefault<std::decay_t<T>> operator=(T value) const {
     return {name, value};
   }
-  /// Takes a double that float32 holds exactly, such as 0.5; others do not compile.
-  consteval AttributeDefault<float> operator=(double value) const { return {name, detail::exact_default(value)}; }
+  constexpr AttributeDefault<float> operator=(give_the_default_as_a_float_such_as_0_1f value) const {
+    return {name, value.value};
+  }
   /// Limits a number, or each number of a list, to [low, high].
   LimitedAttribute between(double low, double high) const { return {name, {low, high, {}}}; }
   LimitedAttribute at_least(double low) const { return {name, {low, std::numeric_limits<double>::infinity(), {}}}; }

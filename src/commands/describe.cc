@@ -16,6 +16,7 @@
 #include "graph/types.h"
 #include "report/table.h"
 #include "runtime/library.h"
+#include "runtime/math_calls.h"
 
 namespace graft {
 namespace {
@@ -107,6 +108,7 @@ int describe_library(const DescribeArguments& arguments) {
   if (arguments.common.json) {
     ordered_json report{{"schema", "graft.describe/1"}, {"kind", "library"}, {"file", arguments.file}};
     report["library"] = ordered_json::parse(library.json);
+    report["math_calls"] = runtime::math_calls(arguments.file);
     fmt::print("{}\n", report.dump(2));
     return 0;
   }
@@ -130,6 +132,10 @@ int describe_library(const DescribeArguments& arguments) {
       definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});
   }
   fmt::print("\n{}", definitions.text());
+  if (const auto calls = runtime::math_calls(arguments.file); !calls.empty()) {
+    fmt::print("\ncalls of the C math library: {}; a loop around one is not widened (double has no other, float does: graft::exp)\n",
+               fmt::join(calls, " "));
+  }
   return 0;
 }
 

@@ -23,7 +23,8 @@ constexpr std::pair<ShapeRule, std::string_view> rules[] = {{ShapeRule::broadcas
                                                             {ShapeRule::computed, "computed"}};
 constexpr std::pair<AttributeType, std::string_view> attribute_types[] = {
     {AttributeType::float_, "float"},  {AttributeType::int_, "int"},  {AttributeType::string, "string"},
-    {AttributeType::floats, "floats"}, {AttributeType::ints, "ints"}, {AttributeType::strings, "strings"}};
+    {AttributeType::tensor, "tensor"}, {AttributeType::floats, "floats"}, {AttributeType::ints, "ints"},
+    {AttributeType::strings, "strings"}};
 
 template <class T, size_t N>
 std::string_view word(const std::pair<T, std::string_view> (&words)[N], T value) {
@@ -121,6 +122,8 @@ AttributeValue read_value(const Reader& reader, AttributeType type) {
       return reader.list([](const Reader& item) { return item.number(); });
     case AttributeType::ints:
       return reader.list([](const Reader& item) { return item.integer(); });
+    case AttributeType::tensor:
+      reader.fail("is the default of a tensor attribute, which has none");
     case AttributeType::strings:
       return reader.list([](const Reader& item) { return item.text(); });
   }

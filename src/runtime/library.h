@@ -22,7 +22,7 @@ enum class Arity { required, optional, variadic };
 enum class ShapeRule { broadcast, same, function, computed };
 
 /// Numbers are those of ONNX AttributeProto.AttributeType.
-enum class AttributeType : int32_t { float_ = 1, int_ = 2, string = 3, floats = 6, ints = 7, strings = 8 };
+enum class AttributeType : int32_t { float_ = 1, int_ = 2, string = 3, tensor = 4, floats = 6, ints = 7, strings = 8 };
 
 /// Holds an attribute's value; floats are kept as double, to be rounded once where they are used.
 using AttributeValue = std::variant<std::monostate, double, int64_t, std::string, std::vector<double>,

@@ -35,3 +35,16 @@ def test_neither(run_graft, tmp_path):
     for file, cause in [("text", "not an ONNX model"), ("no.so", "no.so"), ("no.onnx", "does not exist"), (".", "folder")]:
         done = run_graft("describe", tmp_path / file, check=2)
         assert done.stderr.count("\n") == 1 and cause in done.stderr and done.stdout == ""
+
+
+def test_a_library_with_operators_of_every_kind(run_graft, build):
+    """Parameters, limits, tensor attributes, several types: all that the SDK can say of itself is read."""
+    report = json.loads(run_graft("describe", build / "libsdk_ops.so", "--json", check=0).stdout)
+    operators = {(op["domain"], op["name"]): op for op in report["library"]["operators"]}
+    assert operators["sdk.params", "AddTable"]["attributes"] == [{"name": "table", "type": "tensor", "required": True}]
+    assert operators["sdk.params", "Dense"]["inputs"][1] == {"name": "w", "arity": "required", "constant": True}
+    assert operators["sdk.storage", "Unpack"]["overloads"][0]["inputs"] == ["int4"]
+    assert "pow" in report["math_calls"] and "expf" not in report["math_calls"]
+    text = run_graft("describe", build / "libsdk_ops.so", check=0).stdout
+    assert "sdk.params:WeightedSum" not in text and "sdk.test:WeightedSum" in text
+    assert "calls of the C math library: " in text

@@ -1,5 +1,5 @@
 // Standard math is a scalar call; graft's is widened.
-// error: graft::S
+// error: no matching function for call to
 #include <graft/graft.h>
 using namespace graft;
 

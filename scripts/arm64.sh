@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Cross builds the SDK and the ready-made operators for 64-bit ARM with Debian's compiler, and runs the SDK's C++ tests
-# under qemu-user. Says that it works, not how fast: nothing about speed can be seen there.
+# under qemu-user, then the tests of lifetime in ONNX Runtime for arm64: there the libraries are registered and computed
+# with. Says that it works, not how fast: nothing about speed can be seen there.
 #
 #   scripts/arm64.sh [--clean] [arguments for ctest]
 set -euo pipefail
@@ -55,4 +56,21 @@ for library in graft_ops sdk_ops; do
 done
 say "libgraft_ops.so: $(stat -c %s "$build/libgraft_ops.so") bytes, exports the two entry points"
 
-exec ctest --test-dir "$build" --no-tests=error --output-on-failure --timeout 1200 "$@"
+ctest --test-dir "$build" --no-tests=error --output-on-failure --timeout 1200 "$@"
+
+# 1.20.1, since 1.32.0 dies in qemu 7.2 while it is loaded.
+python=.venv/bin/python
+version=1.20.1
+runtime=.cache/onnxruntime-arm64/$version
+[ -x "$python" ] || fail "there is no .venv" "run scripts/setup.sh"
+if [ ! -e "$runtime/onnxruntime" ]; then
+  say "getting ONNX Runtime $version for arm64"
+  logged "$python" -m pip install --disable-pip-version-check --progress-bar off --no-deps --only-binary :all: \
+    --platform manylinux_2_27_aarch64 --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 \
+    --require-hashes --no-compile --target "$runtime" -r "scripts/setup/runtimes/$version.txt" ||
+    fail "pip could not get onnxruntime $version for arm64" "see the lines above"
+fi
+say "running libraries in ONNX Runtime $version for arm64"
+GRAFT_BUILD=$build GRAFT_LIFETIME_ROUNDS=${GRAFT_LIFETIME_ROUNDS:-40} \
+  GRAFT_LIFETIME_EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu" GRAFT_LIFETIME_RUNTIME=$runtime/onnxruntime/capi \
+  exec "$python" -m pytest tests/lifetime -k test_no_crash

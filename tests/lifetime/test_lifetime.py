@@ -1,7 +1,8 @@
 """Operator libraries in a long-lived process: threads, many sessions, unloading, exit, and memory that stays flat.
 
 The program build/<preset>/lifetime does it with ORT's C API, so that nothing of Python's is measured; under sanitizers
-(scripts/lifetime.sh) it also finds leaks. GRAFT_LIFETIME_ROUNDS changes the number of rounds.
+(scripts/lifetime.sh) it also finds leaks. GRAFT_LIFETIME_ROUNDS changes the number of rounds; with
+GRAFT_LIFETIME_EMULATOR and GRAFT_LIFETIME_RUNTIME it is a program and a runtime of another processor (scripts/arm64.sh).
 """
 
 import os
@@ -44,13 +45,15 @@ def lifetime(build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lifetime")
     onnx.save(model(2), folder / "model.onnx")
     onnx.save(model(0), folder / "bad_model.onnx")
-    (runtime,) = (Path(find_spec("onnxruntime").origin).parent / "capi").glob("libonnxruntime.so.*")
+    emulator = os.environ.get("GRAFT_LIFETIME_EMULATOR", "").split()
+    capi = os.environ.get("GRAFT_LIFETIME_RUNTIME") or Path(find_spec("onnxruntime").origin).parent / "capi"
+    runtime = next(Path(capi).glob("libonnxruntime.so.1.*"))
     libraries = [build / "liblifetime_double.so", build / "liblifetime_triple.so"]
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}  # its own sanitizers are built in
     environment["ASAN_OPTIONS"] = "detect_leaks=1:quarantine_size_mb=1"  # freed memory is kept, but not for the whole run
 
     def play(scenario):
-        command = [build / "lifetime", scenario, runtime, folder / "model.onnx", folder / "bad_model.onnx", *libraries, ROUNDS]
+        command = [*emulator, build / "lifetime", scenario, runtime, folder / "model.onnx", folder / "bad_model.onnx", *libraries, ROUNDS]
         done = subprocess.run([*map(str, command)], env=environment, text=True, capture_output=True, timeout=300)
         assert done.returncode == 0, f"{scenario}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr

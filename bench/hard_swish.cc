@@ -62,7 +62,7 @@ void measure(const std::string& library, const std::string& where) {
                                       {"fused, two threads", [&] { d.once(); }},
                                       {"ORT's own HardSwish", [&] { c.once(); }},
                                       {"copy of the same bytes", [&] { std::memcpy(to.data(), from.data(), size_t(n) * 4); }}});
-    rounds.run(n > (1 << 22) ? 6 : 3);
+    rounds.run(n > (1 << 22) ? 8 : 4);
     fmt::print("\n{} floats\n", n);
     rounds.print();
     const auto copy = rounds.ratio(1, 4), threads = rounds.ratio(1, 2);

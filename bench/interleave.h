@@ -1,7 +1,8 @@
 #pragma once
 /// Lets you time several things fairly on a machine that is not quiet: each round runs all of them, forwards and then
 /// backwards, and what counts is the ratio within a round. A turn runs one thing a few times, the first time untimed, so
-/// that it finds the caches as it leaves them itself and not as its neighbours did.
+/// that it finds the caches as it leaves them itself and not as its neighbours did. Before a turn comes a rest: the threads
+/// of ORT sessions spin for a while after a run, and would slow whoever shares their core.
 ///
 ///   Interleaved rounds({{"chain", chain}, {"fused", fused}});
 ///   rounds.run(2.0);
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,7 @@ class Interleaved {
     for (int round = 0; round < 10 || Clock::now() < end; ++round) {
       for (size_t i = 0; i < entries_.size(); ++i) {
         const size_t k = round % 2 ? entries_.size() - 1 - i : i;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
         entries_[k].second();
         times_[k].push_back(microseconds(entries_[k].second, repeats[k]));
       }

@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 from onnx import TensorProto, helper
 
 ELEMENT = {
@@ -46,3 +47,10 @@ def bfloat16(values):
     """Rounds float32 values to bfloat16 and gives them as an OrtValue's bits."""
     bits = np.asarray(values, np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def error_of(function, *arguments, **options):
+    """Calls what must fail, and gives its text."""
+    with pytest.raises(Exception) as caught:
+        function(*arguments, **options)
+    return str(caught.value)

@@ -20,12 +20,6 @@ def library(build):
     return build / "libsdk_ops.so"
 
 
-def error_of(function, *arguments, **options):
-    with pytest.raises(Exception) as caught:
-        function(*arguments, **options)
-    return str(caught.value)
-
-
 SHAPES = [
     [(2, 3, 4), (2, 3, 4)], [(2, 3, 4), ()], [(), (2, 3, 4)], [(2, 3, 4), (1,)], [(8, 16, 10, 10), (16, 1, 1)],
     [(5, 7), (7,)], [(1000, 3), (3,)], [(3, 1), (1, 4)], [(1, 5, 1, 6), (4, 1, 3, 1)], [(0, 3), (3,)], [(0, 3), (1, 1)],
@@ -164,28 +158,28 @@ def test_two_domains_of_one_library(library):
 def test_errors_say_who_what_and_got(library):
     f2 = ("float", ["n"])
     x, y3 = np.ones(2, np.float32), np.ones(3, np.float32)
-    assert 'sdk.test::WantsAMatrix (node "the_node"): expected a matrix for x, got shape [2]' in error_of(
+    assert 'sdk.test::WantsAMatrix (node "the_node"): expected a matrix for x, got shape [2]' in ort.error_of(
         ort.run, ort.one_node("WantsAMatrix", DOMAIN, [f2]), library, x)
-    assert 'sdk.test::Axpby (node "the_node"): the shapes [2] and [3] do not broadcast' in error_of(
+    assert 'sdk.test::Axpby (node "the_node"): the shapes [2] and [3] do not broadcast' in ort.error_of(
         ort.run, ort.one_node("Axpby", DOMAIN, [f2, ("float", ["m"])], a=1.0), library, x, y3)
-    assert 'sdk.test::ForgetsToAllocate (node "the_node"): output y was never allocated' in error_of(
+    assert 'sdk.test::ForgetsToAllocate (node "the_node"): output y was never allocated' in ort.error_of(
         ort.run, ort.one_node("ForgetsToAllocate", DOMAIN, [f2]), library, x)
     # while the session is made
-    assert 'sdk.test::Axpby (node "the_node"): the attribute a (float) is required, and missing' in error_of(
+    assert 'sdk.test::Axpby (node "the_node"): the attribute a (float) is required, and missing' in ort.error_of(
         ort.session, ort.one_node("Axpby", DOMAIN, [f2, f2]), library)
-    assert 'sdk.test::Axpby (node "the_node"): attribute a: expected float, got int' in error_of(
+    assert 'sdk.test::Axpby (node "the_node"): attribute a: expected float, got int' in ort.error_of(
         ort.session, ort.one_node("Axpby", DOMAIN, [f2, f2], a=1), library)
-    assert 'sdk.test::AllAttributes (node "the_node"): attribute i: expected int, got float' in error_of(
+    assert 'sdk.test::AllAttributes (node "the_node"): attribute i: expected int, got float' in ort.error_of(
         ort.session, ort.one_node("AllAttributes", DOMAIN, [f2], i=1.5), library)
-    assert 'sdk.test::MovingSum (node "the_node"): n must be at least 1, got 0' in error_of(
+    assert 'sdk.test::MovingSum (node "the_node"): n must be at least 1, got 0' in ort.error_of(
         ort.session, ort.one_node("MovingSum", DOMAIN, [f2], n=0), library)
     # without a node name
-    assert "sdk.test::WantsAMatrix: expected a matrix" in error_of(
+    assert "sdk.test::WantsAMatrix: expected a matrix" in ort.error_of(
         ort.run, ort.one_node("WantsAMatrix", DOMAIN, [f2], node_name=""), library, x)
 
 
 def test_a_name_defined_twice_is_refused(build):
-    text = error_of(ort.session, ort.one_node("Times", "sdk.twice", [("float", [1])]), build / "libsdk_twice.so")
+    text = ort.error_of(ort.session, ort.one_node("Times", "sdk.twice", [("float", [1])]), build / "libsdk_twice.so")
     assert "sdk.twice::Times is defined twice: ORT knows one schema a name" in text
 
 

@@ -20,12 +20,6 @@ def library(build):
     return build / "libsdk_ops.so"
 
 
-def error_of(function, *arguments, **options):
-    with pytest.raises(Exception) as caught:
-        function(*arguments, **options)
-    return str(caught.value)
-
-
 F = ("float", ["n"])
 
 
@@ -35,7 +29,7 @@ def test_a_number_before_the_attributes_is_an_input(library):
         model = ort.one_node("Scale", DOMAIN, [F, ("float", shape)])
         assert np.array_equal(ort.run(model, library, x, np.full(shape, 3, np.float32))[0], 3 * x)
     model = ort.one_node("Scale", DOMAIN, [F, ("float", ["m"])])
-    assert 'input 1: expected one number, got shape [2]' in error_of(ort.run, model, library, x, np.ones(2, np.float32))
+    assert 'input 1: expected one number, got shape [2]' in ort.error_of(ort.run, model, library, x, np.ones(2, np.float32))
 
 
 def test_spans(library):
@@ -96,7 +90,7 @@ def test_pool(threads, library):
 def test_what_a_thread_throws_reaches_the_caller(library):
     if (os.cpu_count() or 1) < 2:
         pytest.fail("this test needs two processors")
-    text = error_of(ort.run, ort.one_node("ThrowsInAThread", DOMAIN, [F]), library, np.ones(64, np.float32), threads=2)
+    text = ort.error_of(ort.run, ort.one_node("ThrowsInAThread", DOMAIN, [F]), library, np.ones(64, np.float32), threads=2)
     assert 'sdk.params::ThrowsInAThread (node "the_node"): the block that begins at' in text
 
 
@@ -126,8 +120,8 @@ def test_constant_input_is_prepared_once(library):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     session = ort.session(dense(w), library)
     assert np.array_equal(session.run(None, {"x": x})[0], x @ w)
-    assert 'sdk.params::Dense (node "d"): the input w must be a constant' in error_of(ort.session, dense(w, False), library)
-    assert 'sdk.params::Dense (node "d"): expected a matrix for w, got shape [3]' in error_of(ort.session, dense(w[:, 0].copy()), library)
+    assert 'sdk.params::Dense (node "d"): the input w must be a constant' in ort.error_of(ort.session, dense(w, False), library)
+    assert 'sdk.params::Dense (node "d"): expected a matrix for w, got shape [3]' in ort.error_of(ort.session, dense(w[:, 0].copy()), library)
 
 
 def test_the_shape_from_a_constant_is_inferred(library):
@@ -150,8 +144,8 @@ def test_tensor_attribute(library):
     table = onnx.numpy_helper.from_array(np.array([1.5, 2.5], np.float32))
     assert ort.run(ort.one_node("AddTable", DOMAIN, [F], table=table), library, x)[0].tolist() == [1.5, 2.5, 1.5, 2.5]
     wrong = onnx.numpy_helper.from_array(np.array([1, 2], np.int64))
-    assert "expected a tensor(float), got a tensor(int64)" in error_of(ort.session, ort.one_node("AddTable", DOMAIN, [F], table=wrong), library)
-    assert "attribute table: expected tensor, got float" in error_of(ort.session, ort.one_node("AddTable", DOMAIN, [F], table=1.0), library)
+    assert "expected a tensor(float), got a tensor(int64)" in ort.error_of(ort.session, ort.one_node("AddTable", DOMAIN, [F], table=wrong), library)
+    assert "attribute table: expected tensor, got float" in ort.error_of(ort.session, ort.one_node("AddTable", DOMAIN, [F], table=1.0), library)
 
 
 def test_limits_of_attributes(library):
@@ -162,4 +156,4 @@ def test_limits_of_attributes(library):
             (dict(mode="flip"), 'attribute mode: expected one of "keep", "negate", got "flip"'),
             (dict(axis=4), "attribute axis: expected -4 to 3, got 4"),
             (dict(power=-1.0), "attribute power: expected at least 0, got -1")]:
-        assert f'sdk.params::Pick (node "the_node"): {text}' in error_of(ort.session, ort.one_node("Pick", DOMAIN, [F], **attributes), library)
+        assert f'sdk.params::Pick (node "the_node"): {text}' in ort.error_of(ort.session, ort.one_node("Pick", DOMAIN, [F], **attributes), library)

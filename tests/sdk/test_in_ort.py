@@ -6,7 +6,6 @@ import sys
 import threading
 
 import numpy as np
-import onnx
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -86,7 +86,7 @@ void SizeChoices::bind_given(const std::map<std::string, Shape>& given) {
 
 namespace {
 
-/// Says whether a symbol names a dimension; some exporters write the same placeholder for every unknown one.
+/// Says whether a symbol names a dimension; some exporters write one and the same sign for all unknown ones.
 bool is_name(const std::string& symbol) {
   return !symbol.empty() && symbol != "?" && symbol != "*" && symbol != "-1" && symbol != "None";
 }

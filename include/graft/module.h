@@ -123,6 +123,10 @@ constexpr size_t find_arity() {
   else return 0;
 }
 
+/// Gives how many parameters attributes leave; none when there are too many of them, which an assertion says. (A wrapped
+/// difference would have the compiler count to 2^64.)
+constexpr size_t left_of(size_t arity, size_t attributes) { return attributes < arity ? arity - attributes : 0; }
+
 /// Finds the element type of what a functor returns for inputs of type T: T itself for a number of T's computing type.
 template <class W, class T>
 struct result_element {
@@ -202,7 +206,7 @@ class Module {
     using First = detail::signature_of<std::tuple_element_t<0, std::tuple<decltype(F)...>>>;
     constexpr size_t attributes = detail::attribute_count<Options...>;
     static_assert(attributes <= First::arity, "more attributes are named than the function has parameters");
-    constexpr size_t tensors = First::arity - attributes;
+    constexpr size_t tensors = detail::left_of(First::arity, attributes);
     static_assert(((detail::signature_of<decltype(F)>::arity == First::arity) && ...),
                   "the functions of one operator must have the same number of parameters: ORT knows one schema a name");
     Operator& op = add(name);
@@ -285,7 +289,7 @@ class Module {
       constexpr size_t arity = detail::find_arity<F, Symbol>();
       static_assert(arity > 0, "this functor cannot be called with scalars: write `constexpr auto operator()(auto x) const`");
       static_assert(Attributes < arity, "the functor needs a parameter for each attribute, after at least one input");
-      return arity - Attributes;
+      return detail::left_of(arity, Attributes);
     }
   }
 

@@ -25,10 +25,17 @@ def ort_headers(root):
 
 
 def first_error(compiler, case, root):
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-I", root / "include", "-isystem", ort_headers(root), case]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=120)
+    # A misuse must not send the compiler into a loop either: 4 GiB and two minutes are many times what one takes.
+    command = ["prlimit", "--as=4294967296", compiler, "-std=c++20", "-fsyntax-only"]
+    command += ["-I", root / "include", "-isystem", ort_headers(root), case]
+    try:
+        done = subprocess.run(command, text=True, capture_output=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "nothing within 120 s"
     if done.returncode == 0:
         return ""
+    if done.returncode != 1:
+        return f"nothing of use: it ended with exit code {done.returncode}"
     return next(line for line in done.stderr.splitlines() if "error:" in line)
 
 

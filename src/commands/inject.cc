@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands/command.h"
+#include "commands/differences.h"
 #include "error.h"
 #include "graph/model.h"
 #include "report/progress.h"
@@ -84,23 +84,11 @@ Verification run_both(const InjectArguments& arguments, const std::filesystem::p
   return verification;
 }
 
-ordered_json json_number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
-ordered_json json_of(const verify::Comparison& comparison) {
-  return {{"equal", comparison.equal()},
-          {"absolute", json_number(comparison.largest_absolute())},
-          {"relative", json_number(comparison.largest_relative())},
-          {"ulp", json_number(comparison.largest_ulp())}};
-}
-
-ordered_json json_of(const verify::Timing& timing) {
+ordered_json times_of(const verify::Timing& timing) {
   return {{"best_ms", timing.best_ms}, {"median_ms", timing.median_ms}};
 }
 
-ordered_json json_of(const InjectArguments& arguments, const Injection& injection,
+ordered_json report_of(const InjectArguments& arguments, const Injection& injection,
                      const Verification* verification, const std::vector<std::string>& notes,
                      const std::string& outcome) {
   ordered_json operators = ordered_json::array();
@@ -146,12 +134,10 @@ ordered_json json_of(const InjectArguments& arguments, const Injection& injectio
                       {"undefined", injection.undefined},
                       {"notes", notes}};
   if (!verification) return report;
-  ordered_json inputs = ordered_json::object();
-  for (const auto& [name, shape] : verification->with_library.plan.shapes) inputs[name] = shape;
   ordered_json entry{
       {"runtime", verification->runtime_version},
       {"threads", arguments.threads},
-      {"inputs", inputs},
+      {"inputs", json_of(verification->with_library.plan)},
       {"passed", verification->with_library.passed() &&
                      (!verification->without_library || verification->without_library->passed())},
       {"difference", json_of(verification->with_library.optimised)},
@@ -164,18 +150,14 @@ ordered_json json_of(const InjectArguments& arguments, const Injection& injectio
     if (!verification->without_library->passed()) entry["reason"] = verification->without_library->reason;
   }
   if (verification->timing.rounds > 0) {
-    entry["time"] = {{"original", json_of(verification->timing.first)},
-                     {"injected", json_of(verification->timing.second)},
+    entry["time"] = {{"original", times_of(verification->timing.first)},
+                     {"injected", times_of(verification->timing.second)},
                      {"rounds", verification->timing.rounds},
                      {"speedup", verification->timing.speedup.median},
                      {"speedup_best", verification->timing.best_speedup}};
   }
   report["verification"] = std::move(entry);
   return report;
-}
-
-void print_json(const ordered_json& report) {
-  fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 std::string describe_misses(const Injection& injection, const std::string& op) {
@@ -226,22 +208,10 @@ void print_places(const Injection& injection) {
     fmt::print("without a definition, so not looked for: {}\n", fmt::join(injection.undefined, ", "));
 }
 
-std::vector<std::string> difference_row(const std::string& what, const verify::Comparison& comparison) {
-  if (comparison.equal()) return {what, "0", "0", "0"};
-  return {what, fmt::format("{:.2g}", comparison.largest_absolute()),
-          fmt::format("{:.2g}", comparison.largest_relative()),
-          fmt::format("{:.4g}", comparison.largest_ulp())};
-}
-
 void print_verification(const InjectArguments& arguments, const Verification& verification) {
-  std::string inputs;
-  for (const auto& [name, shape] : verification.with_library.plan.shapes)
-    inputs +=
-        fmt::format("{}{}{}", inputs.empty() ? "" : ", ", report::printable(name), runtime::to_string(shape));
   fmt::print("\nmeasured with ONNX Runtime {}, {}, inputs {}\n", verification.runtime_version,
-             report::counted(arguments.threads, "thread"), inputs.empty() ? "none" : inputs);
-  Table differences({"largest difference", "absolute", "relative", "ulp"},
-                    {Align::left, Align::right, Align::right, Align::right});
+             report::counted(arguments.threads, "thread"), inputs_text(verification.with_library.plan));
+  Table differences = difference_table();
   differences.add(difference_row("with the library", verification.with_library.optimised));
   if (verification.without_library)
     differences.add(difference_row("without the library", verification.without_library->optimised));
@@ -288,7 +258,7 @@ int inject_model(const InjectArguments& arguments) {
     }
     progress.clear();
     if (arguments.common.json) {
-      print_json(json_of(arguments, injection, nullptr, notes, outcome));
+      print_json(report_of(arguments, injection, nullptr, notes, outcome));
     } else if (!arguments.common.quiet) {
       print_places(injection);
       if (already)
@@ -319,7 +289,7 @@ int inject_model(const InjectArguments& arguments) {
   if (drift.empty()) staged.commit();
   progress.clear();
   if (arguments.common.json) {
-    print_json(json_of(arguments, injection, verification ? &*verification : nullptr, notes,
+    print_json(report_of(arguments, injection, verification ? &*verification : nullptr, notes,
                        drift.empty() ? "injected" : "drift"));
   } else if (!arguments.common.quiet) {
     print_places(injection);

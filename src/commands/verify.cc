@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "commands/command.h"
+#include "commands/differences.h"
 #include "error.h"
 #include "report/table.h"
 #include "runtime/library.h"
@@ -80,13 +80,7 @@ verify::JudgeOptions options_of(const VerifyArguments& arguments) {
   return options;
 }
 
-/// Writes a number that JSON may lack: infinities as "inf".
-ordered_json json_number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
-ordered_json json_of(const Difference& difference) {
+ordered_json entry_of(const Difference& difference) {
   ordered_json json{{"elements", difference.elements},
                     {"differing", difference.differing},
                     {"absolute", json_number(difference.largest_absolute)},
@@ -107,30 +101,28 @@ ordered_json json_of(const Difference& difference) {
   return json;
 }
 
-ordered_json json_of(const verify::Levels& levels) {
+ordered_json entries_of(const verify::Levels& levels) {
   ordered_json outputs = ordered_json::array();
   for (size_t i = 0; i < levels.optimised.outputs.size(); ++i) {
     const Difference& optimised = levels.optimised.outputs[i];
     outputs.push_back({{"name", optimised.output},
                        {"type", type_name(optimised.type)},
                        {"shape", optimised.shape},
-                       {"optimised", json_of(optimised)},
-                       {"plain", json_of(levels.plain.outputs[i])},
-                       {"ort_itself", json_of(levels.ort_itself.outputs[i])}});
+                       {"optimised", entry_of(optimised)},
+                       {"plain", entry_of(levels.plain.outputs[i])},
+                       {"ort_itself", entry_of(levels.ort_itself.outputs[i])}});
     if (levels.candidate_error.outputs.empty()) continue;
-    outputs.back()["float64"] = {{"reference", json_of(levels.reference_error.outputs[i])},
-                                 {"candidate", json_of(levels.candidate_error.outputs[i])}};
+    outputs.back()["float64"] = {{"reference", entry_of(levels.reference_error.outputs[i])},
+                                 {"candidate", entry_of(levels.candidate_error.outputs[i])}};
   }
   return outputs;
 }
 
 void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtime,
                 const Judgement& judgement) {
-  ordered_json inputs;
-  for (const auto& [name, shape] : judgement.plan.shapes) inputs[name] = shape;
   ordered_json others = ordered_json::array();
   for (const verify::OtherInputs& other : judgement.others) {
-    others.push_back({{"distribution", to_string(other.distribution)}, {"outputs", json_of(other)}});
+    others.push_back({{"distribution", to_string(other.distribution)}, {"outputs", entries_of(other)}});
   }
   const ordered_json report{{"schema", "graft.verify/1"},
                             {"reference", arguments.reference},
@@ -140,13 +132,13 @@ void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtim
                             {"threads", arguments.threads},
                             {"seed", arguments.seed},
                             {"sets", judgement.sets},
-                            {"inputs", inputs},
+                            {"inputs", json_of(judgement.plan)},
                             {"passed", judgement.passed()},
                             {"reason", judgement.reason},
                             {"float64_note", judgement.float64_note},
-                            {"outputs", json_of(judgement)},
+                            {"outputs", entries_of(judgement)},
                             {"others", others}};
-  fmt::print("{}\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  graft::print_json(report);
 }
 
 void add_row(report::Table& table, const std::string& what, const Difference& difference) {
@@ -177,15 +169,11 @@ void add_rows(report::Table& table, const verify::Levels& levels, const std::str
 
 void print_table(const VerifyArguments& arguments, const runtime::Runtime& runtime,
                  const Judgement& judgement) {
-  std::vector<std::string> shapes;
-  for (const auto& [name, shape] : judgement.plan.shapes) {
-    shapes.push_back(report::printable(name) + runtime::to_string(shape));
-  }
   fmt::print("reference  {}\ncandidate  {}\n", arguments.reference, arguments.candidate);
   for (const std::string& library : arguments.libraries) fmt::print("library    {}\n", library);
   fmt::print("runtime    ONNX Runtime {}, {}\n", runtime.version(),
              report::counted(arguments.threads, "thread"));
-  fmt::print("inputs     {}, {}\n\n", fmt::join(shapes, " "), report::counted(judgement.sets, "set"));
+  fmt::print("inputs     {}, {}\n\n", inputs_text(judgement.plan), report::counted(judgement.sets, "set"));
 
   using report::Align;
   report::Table table(

@@ -33,4 +33,11 @@ std::string qualified_name(std::string_view domain, std::string_view name) {
   return std::string(domain) + ":" + std::string(name);
 }
 
+bool is_named(std::string_view asked, std::string_view domain, std::string_view name) {
+  if (asked == name) return true;
+  if (!asked.starts_with(domain) || !asked.ends_with(name)) return false;
+  const std::string_view between = asked.substr(domain.size());
+  return between == ":" + std::string(name) || between == "::" + std::string(name);
+}
+
 }  // namespace graft::graph

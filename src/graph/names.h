@@ -28,4 +28,8 @@ bool import_domain(Imports& imports, std::string_view domain, int64_t version);
 /// Writes "my.ops:HardSwish", and "Add" for ONNX's own.
 std::string qualified_name(std::string_view domain, std::string_view name);
 
+/// Tells whether a user who writes `asked` means an operator: "HardSwish", "my.ops:HardSwish" or
+/// "my.ops::HardSwish".
+bool is_named(std::string_view asked, std::string_view domain, std::string_view name);
+
 }  // namespace graft::graph

@@ -121,7 +121,7 @@ class Search {
     for (const std::string& asked : options_.operators) {
       const bool known = std::any_of(libraries.begin(), libraries.end(), [&](const auto& library) {
         return std::any_of(library.operators.begin(), library.operators.end(),
-                           [&](const auto& op) { return names(asked, op); });
+                           [&](const auto& op) { return graph::is_named(asked, op.domain, op.name); });
       });
       if (!known) throw InputError(fmt::format("--op {}: none of the libraries has this operator", asked));
     }
@@ -164,12 +164,9 @@ class Search {
     return false;
   }
 
-  static bool names(const std::string& asked, const OperatorDescription& op) {
-    return asked == op.name || asked == op.domain + ":" + op.name || asked == op.domain + "::" + op.name;
-  }
   bool is_asked_for(const OperatorDescription& op) const {
     return std::any_of(options_.operators.begin(), options_.operators.end(),
-                       [&](const std::string& asked) { return names(asked, op); });
+                       [&](const std::string& asked) { return graph::is_named(asked, op.domain, op.name); });
   }
 
   /// Tells whether a scope lies in a function that spells out an operator; such bodies stay as they are.

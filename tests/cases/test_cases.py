@@ -115,6 +115,26 @@ def test_case_is_verified(case, case_ops, run_graft, tmp_path):
     assert verification["passed"] and verification["runs_without_library"] == case["expect"].get("fallback", True)
 
 
+@pytest.mark.parametrize("case", [c for c in CASES if c["expect"]["replacements"]], ids=lambda case: case["id"])
+def test_the_way_back(case, case_ops, run_graft, tmp_path):
+    """Ejects what was injected: standard operators only, the same outputs, and what the user had untouched."""
+    model = unpack(case, tmp_path / "before")
+    injected, output = tmp_path / "before" / "injected.onnx", tmp_path / "before" / "ejected.onnx"
+    inject(run_graft, case, model, injected, case_ops, "--no-verify")
+    libraries = [] if case["expect"].get("fallback", True) else ["--library", case_ops]
+    report = json.loads(run_graft("eject", injected, "-o", output, "--no-verify", "--json", *libraries, check=0).stdout)
+    before, result = onnx.load(model, load_external_data=False), onnx.load(output, load_external_data=False)
+    own = {f"{f.domain}:{f.name}" for f in before.functions}
+    assert report["outcome"] == "ejected" and report["places"] >= case["expect"]["replacements"]
+    nodes = [*all_nodes(result.graph.node), *(n for f in result.functions for n in all_nodes(f.node))]
+    assert {f"{n.domain}:{n.op_type}" for n in nodes if n.domain == DOMAIN} <= own and report["left"] == {}
+    assert {f"{f.domain}:{f.name}" for f in result.functions} <= own
+    kept = {i.domain: i.version for i in before.opset_import}
+    assert {i.domain: i.version for i in result.opset_import if i.domain != DOMAIN} == {d: v for d, v in kept.items() if d != DOMAIN}
+    assert [value_text(v) for v in result.graph.output] == [value_text(v) for v in before.graph.output]
+    check_runs(case, output, None)
+
+
 def value_text(value):
     tensor = value.type.tensor_type
     shape = [d.dim_param if d.HasField("dim_param") else d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]

@@ -14,6 +14,7 @@
 #include "rewrite/fallback.h"
 #include "rewrite/match.h"
 #include "rewrite/replace.h"
+#include "rewrite/selection.h"
 
 namespace graft::rewrite {
 namespace {
@@ -58,7 +59,9 @@ class Search {
         normal_(index_, constants_, spellings_),
         types_(index_, constants_),
         matcher_(normal_, types_),
-        replacement_(index_, constants_) {
+        replacement_(index_, constants_),
+        neighbourhoods_(index_, constants_, types_),
+        selection_(options) {
     collect(libraries);
   }
 
@@ -68,6 +71,7 @@ class Search {
     }
     find_already();
     search();
+    selection_.refuse_unused(result_);
     find_near_misses();
     result_.nodes_after = result_.nodes_before;
     if (result_.changed()) apply();
@@ -200,6 +204,7 @@ class Search {
       }
     }
     std::reverse(result_.sites.begin(), result_.sites.end());
+    std::reverse(result_.misses.begin(), result_.misses.end());
   }
 
   bool may_be_root(graph::NodeId node) const {
@@ -228,8 +233,9 @@ class Search {
     }
   }
 
-  bool refuse(const Candidate& candidate, ValueId root, Reason reason, std::string detail) {
+  bool refuse(const Candidate& candidate, const Match& match, ValueId root, Reason reason, std::string detail) {
     refused_.insert({root, &candidate});
+    for (const graph::NodeId node : match.nodes) covered_.insert({node, &candidate});
     result_.misses.push_back({candidate.name, index_.scope_name(index_.value(root).scope),
                               std::string(index_.value(root).name), reason, std::move(detail)});
     return false;
@@ -252,14 +258,14 @@ class Search {
               const Match& match) {
     const OperatorDescription& op = *candidate.op;
     if (match.nodes.size() == 1 && !candidate.asked_for && !is_worth_replacing(index_.proto(node).op_type()))
-      return refuse(candidate, root, Reason::one_node_already, "");
+      return refuse(candidate, match, root, Reason::one_node_already, "");
     if (!candidate.shadowed.empty())
       return refuse(
-          candidate, root, Reason::name_taken,
+          candidate, match, root, Reason::name_taken,
           fmt::format("the model calls a function {} of its own, which the library's operator would replace",
                       candidate.shadowed));
     const DataType type = type_of(match, root);
-    if (type == DataType::undefined) return refuse(candidate, root, Reason::dtype_unknown, "");
+    if (type == DataType::undefined) return refuse(candidate, match, root, Reason::dtype_unknown, "");
     const bool overloaded =
         std::any_of(op.overloads.begin(), op.overloads.end(), [&](const runtime::Overload& overload) {
           for (size_t slot = 0; slot < overload.inputs.size() && slot < match.inputs.size(); ++slot) {
@@ -272,12 +278,12 @@ class Search {
           return overload.outputs.empty() || made == DataType::undefined || overload.outputs[0] == made;
         });
     if (!overloaded)
-      return refuse(candidate, root, Reason::dtype_not_supported,
+      return refuse(candidate, match, root, Reason::dtype_not_supported,
                     fmt::format("the library has no kernel for {}", runtime::type_name(type)));
     for (const auto& attribute : op.attributes) {
       const bool bound = match.attributes.count(attribute.name) || match.integers.count(attribute.name);
       if (attribute.required && !bound)
-        return refuse(candidate, root, Reason::not_the_pattern,
+        return refuse(candidate, match, root, Reason::not_the_pattern,
                       fmt::format("the definition does not say what the attribute `{}` is", attribute.name));
     }
     if (candidate.existing) {
@@ -286,7 +292,7 @@ class Search {
         for (const auto& each : candidate.patterns)
           place->second = place->second || means_the_same(*candidate.existing, *each, type);
       }
-      if (!place->second) return refuse(candidate, root, Reason::name_taken, "");
+      if (!place->second) return refuse(candidate, match, root, Reason::name_taken, "");
     } else if (embeds()) {
       const auto [place, fresh] = candidate.unsupported.emplace(type, "");
       if (fresh) {
@@ -296,10 +302,14 @@ class Search {
           place->second = error.what();
         }
       }
-      if (!place->second.empty()) return refuse(candidate, root, Reason::opset_unsupported, place->second);
+      if (!place->second.empty()) return refuse(candidate, match, root, Reason::opset_unsupported, place->second);
     }
     const bool exact = is_exact(normal_, pattern, root, match, type);
-    if (options_.exact && !exact) return refuse(candidate, root, Reason::only_within_rounding, "");
+    if (options_.exact && !exact) return refuse(candidate, match, root, Reason::only_within_rounding, "");
+
+    const std::string declined = selection_.decline(candidate.name, index_.scope_name(index_.value(root).scope),
+                                                    index_.value(root).name, index_.proto(node).name());
+    if (!declined.empty()) return refuse(candidate, match, root, Reason::declined, declined);
 
     NewNode made;
     made.root = node;
@@ -321,6 +331,7 @@ class Search {
     site_types_.push_back(type);
     site_candidates_.push_back(&candidate);
     site_scopes_.push_back(index_.value(root).scope);
+    if (options_.neighbourhoods) neighbourhoods_.note(candidate.name, node, root, match);
     site.inner_value_read = replacement_.replace(std::move(made), match.nodes, match.constants);
     result_.sites.push_back(std::move(site));
     return true;
@@ -352,7 +363,6 @@ class Search {
   /// Looks for what is nearly a place, each once: from the end, so that what is part of a larger near miss is
   /// passed over.
   void find_near_misses() {
-    std::set<std::pair<graph::NodeId, const Candidate*>> covered;
     std::vector<NearMiss> found;
     for (graph::ScopeId scope = index_.scope_count() - 1; scope >= 0; --scope) {
       if (is_fallback(scope)) continue;
@@ -361,14 +371,14 @@ class Search {
         if (!replacement_.alive(*node) || !may_be_root(*node)) continue;
         const ValueId root = index_.output(*node);
         for (const Candidate& candidate : candidates_) {
-          if (refused_.count({root, &candidate}) || covered.count({*node, &candidate})) continue;
+          if (refused_.count({root, &candidate}) || covered_.count({*node, &candidate})) continue;
           for (const auto& pattern : candidate.patterns) {
             const auto miss = matcher_.nearest_miss(*pattern, root);
             if (!miss) continue;
             const bool replaced = std::any_of(miss->nodes.begin(), miss->nodes.end(),
                                               [&](graph::NodeId used) { return !replacement_.alive(used); });
             if (replaced) continue;
-            for (const graph::NodeId used : miss->nodes) covered.insert({used, &candidate});
+            for (const graph::NodeId used : miss->nodes) covered_.insert({used, &candidate});
             found.push_back({candidate.name, index_.scope_name(scope), std::string(index_.value(root).name),
                              miss->reason, miss->detail});
             break;
@@ -442,6 +452,8 @@ class Search {
       result_.notes.push_back(
           "ONNX Runtime's CPU provider lacks the basic bfloat16 kernels: there the result needs the library");
     result_.nodes_after = count_nodes();
+    result_.neighbourhoods = neighbourhoods_.finish(model_);
+    result_.without_neighbourhood = neighbourhoods_.alone_impossible();
   }
 
   int count_nodes() const {
@@ -465,8 +477,11 @@ class Search {
   graph::Types types_;
   Matcher matcher_;
   Replacement replacement_;
+  Neighbourhoods neighbourhoods_;
+  Selection selection_;
   std::vector<Candidate> candidates_;
   std::set<std::pair<ValueId, const Candidate*>> refused_;
+  std::set<std::pair<graph::NodeId, const Candidate*>> covered_;  ///< nodes of what was refused or nearly missed
   std::vector<DataType> site_types_;
   std::vector<const Candidate*> site_candidates_;
   std::vector<graph::ScopeId> site_scopes_;

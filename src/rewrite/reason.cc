@@ -33,6 +33,7 @@ constexpr Entry entries[] = {
      "it is the same within rounding only, and --exact was given"},
     {Reason::one_node_already, "one_node_already",
      "it is one node of ONNX's own; name the operator with --op to replace it"},
+    {Reason::declined, "declined", "it was declined by --only, --skip or the plan"},
 };
 
 const Entry& find(Reason reason) {

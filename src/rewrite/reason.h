@@ -23,6 +23,7 @@ enum class Reason {
   opset_unsupported,
   only_within_rounding,
   one_node_already,
+  declined,
 };
 
 /// Gives the public code, "constant_differs".

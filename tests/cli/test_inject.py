@@ -265,3 +265,136 @@ def test_progress_is_shown_on_a_terminal_only(graft, ops_library, tmp_path):
     shown = os.read(primary, 65536).decode()
     os.close(primary)
     assert done.returncode == 0 and "comparing" in shown and shown.endswith("\r\x1b[K")
+
+
+def two_chains(path, scale=1.0):
+    """Writes a model of two HardSwish chains: the first makes `h` (node `first`), the second `y`."""
+    constants = {"three": 3, "zero": 0, "six": 6}
+    nodes = []
+    for source, target, name in (("x", "h", "first"), ("h", "y", "second")):
+        nodes += [helper.make_node("Add", [source, "three"], [f"{target}a"]), helper.make_node("Clip", [f"{target}a", "zero", "six"], [f"{target}c"]),
+                  helper.make_node("Mul", [source, f"{target}c"], [f"{target}m"]), helper.make_node("Div", [f"{target}m", "six"], [target], name=name)]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 3])],
+        [numpy_helper.from_array(np.array(v, np.float32), n) for n, v in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def grafted(path):
+    return [n.output[0] for n in onnx.load(path).graph.node if n.domain == "graft"]
+
+
+@pytest.mark.parametrize("options, left", [
+    (["--only", "first"], ["h"]), (["--only", "h"], ["h"]), (["--skip", "f*"], ["y"]), (["--skip", "main:h"], ["y"]),
+    (["--only", "?", "--skip", "second"], ["h"]),
+])
+def test_places_are_chosen_by_name(run_graft, ops_library, tmp_path, options, left):
+    model = two_chains(tmp_path / "m.onnx")
+    done = run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", "--no-verify", "--json", *options, check=0)
+    assert grafted(tmp_path / "o.onnx") == left
+    misses = [m for op in json.loads(done.stdout)["operators"] if op["name"] == "graft:HardSwish" for m in op["near_misses"]]
+    assert [m["reason"] for m in misses] == ["declined"]
+
+
+def test_a_name_that_is_no_place_is_refused(run_graft, ops_library, tmp_path):
+    model = two_chains(tmp_path / "m.onnx")
+    for option in ("--only", "--skip"):
+        done = run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", option, "third", check=2)
+        one_line(done, f"{option} third: no place of that name; there are 2, the first: h, y")
+        assert not (tmp_path / "o.onnx").exists()
+
+
+def test_a_plan_is_printed_edited_and_applied(run_graft, ops_library, tmp_path):
+    model = two_chains(tmp_path / "m.onnx")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    done = run_graft("inject", model, "-l", ops_library, "--dry-run", check=0)
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    plan = json.loads(done.stdout)
+    assert plan["schema"] == "graft.plan/1" and [p["output"] for p in plan["places"]] == ["h", "y"]
+    assert all(p["apply"] and p["op"] == "graft:HardSwish" and p["class"] == "equal" for p in plan["places"])
+    file = tmp_path / "plan.json"
+    apply = ["inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", "--plan", file, "--no-verify"]
+    file.write_text(done.stdout)
+    run_graft(*apply, check=0)
+    assert grafted(tmp_path / "o.onnx") == ["h", "y"]
+    plan["places"][0]["apply"] = False
+    file.write_text(json.dumps(plan))
+    run_graft(*apply, check=0)
+    assert grafted(tmp_path / "o.onnx") == ["y"]
+    del plan["places"][1]
+    file.write_text(json.dumps(plan))
+    one_line(run_graft(*apply, check=1), "nothing in it")
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda plan: plan["places"][0].update(output="z"), "nothing that the operator defines is made there"),
+    (lambda plan: plan["places"][0].update(op="graft:Mish"), "is not one"),
+    (lambda plan: plan["places"][1].pop("scope"), 'places[1] lacks "scope"'),
+    (lambda plan: plan["places"][1].update(apply="no"), "places[1].apply is neither true nor false"),
+    (lambda plan: plan.update(schema="graft.plan/9"), 'its schema is "graft.plan/9", expected "graft.plan/1"'),
+    (lambda plan: plan.pop("places"), 'no list "places"'),
+])
+def test_a_plan_that_does_not_fit_is_refused(run_graft, ops_library, tmp_path, change, words):
+    model = two_chains(tmp_path / "m.onnx")
+    plan = json.loads(run_graft("inject", model, "-l", ops_library, "--dry-run", check=0).stdout)
+    change(plan)
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    done = run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", "--plan", tmp_path / "plan.json", check=2)
+    one_line(done, words)
+    assert not (tmp_path / "o.onnx").exists()
+
+
+def test_a_plan_that_is_no_json_is_refused(run_graft, ops_library, tmp_path):
+    model = two_chains(tmp_path / "m.onnx")
+    (tmp_path / "plan.json").write_text("{")
+    one_line(run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", "--plan", tmp_path / "plan.json", check=2), "not valid JSON")
+    one_line(run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", "--plan", tmp_path / "none.json", check=2), "none.json")
+
+
+def test_check_writes_nothing(run_graft, ops_library, tmp_path):
+    model = two_chains(tmp_path / "m.onnx")
+    done = run_graft("inject", model, "-l", ops_library, "--check", "--at-least", "2", check=0)
+    assert "m.onnx: 2 places, largest difference" in done.stdout and sorted(p.name for p in tmp_path.iterdir()) == ["m.onnx"]
+    report = json.loads(run_graft("inject", model, "-l", ops_library, "--check", "--json", check=0).stdout)
+    assert report["outcome"] == "can_inject" and report["verification"]["passed"]
+    one_line(run_graft("inject", model, "-l", ops_library, "--check", "--at-least", "3", check=1), "2 places, 3 asked for")
+    run_graft("inject", model, "-l", ops_library, "-o", tmp_path / "o.onnx", "--no-verify", check=0)
+    run_graft("inject", tmp_path / "o.onnx", "-l", ops_library, "--check", "--at-least", "2", check=0)
+    one_line(run_graft("inject", model, "-l", ops_library, "--check", "--op", "Mish", check=1), "nothing in it")
+    one_line(run_graft("inject", model, "-l", ops_library, check=2), "--output is required")
+
+
+def test_check_of_a_model_in_a_folder_that_cannot_be_written(run_graft, ops_library, tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    model = two_chains(folder / "m.onnx")
+    folder.chmod(0o555)
+    try:
+        run_graft("inject", model, "-l", ops_library, "--check", check=0)
+    finally:
+        folder.chmod(0o755)
+    assert [p.name for p in folder.iterdir()] == ["m.onnx"]
+
+
+def test_parts_are_proven_alone(run_graft, ops_library, models, tmp_path):
+    options = ["-l", ops_library, "--verify", "parts", "--json"]
+    report = json.loads(run_graft("inject", models / "pp-ocrv4-rec.onnx", "-o", tmp_path / "o.onnx", *options, check=0).stdout)
+    assert report["places"] == 33 and report["verification"]["extent"] == "parts"
+    assert report["verification"]["parts"] == {"run": 2, "left": 0} and report["verification"]["runs_without_library"]
+    done = run_graft("inject", models / "pp-ocrv4-rec.onnx", "-l", ops_library, "-o", tmp_path / "o.onnx", "--verify", "parts", check=0)
+    assert "the model as a whole was not run, its 2 kinds of place were run alone" in done.stdout
+
+
+def test_a_large_model_is_proven_in_parts(run_graft, ops_library, tmp_path):
+    """Above 20,000 nodes the command decides so by itself."""
+    nodes, value = [], "x"
+    for i in range(5001):
+        nodes += [helper.make_node("Sigmoid", [value], [f"s{i}"]), helper.make_node("Mul", [value, f"s{i}"], [f"m{i}"]),
+                  helper.make_node("Neg", [f"m{i}"], [f"n{i}"]), helper.make_node("Abs", [f"n{i}"], [f"a{i}"])]
+        value = f"a{i}"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info(value, TensorProto.FLOAT, [2])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    report = json.loads(run_graft("inject", tmp_path / "m.onnx", "-l", ops_library, "-o", tmp_path / "o.onnx", "--json", check=0).stdout)
+    assert report["places"] == 5001 and report["verification"]["parts"] == {"run": 1, "left": 0}

@@ -108,13 +108,16 @@ int describe_library(const DescribeArguments& arguments) {
   if (arguments.common.json) {
     ordered_json report{{"schema", "graft.describe/1"}, {"kind", "library"}, {"file", arguments.file}};
     report["library"] = ordered_json::parse(library.json);
+    report["recorded"] = library.recorded;
     report["math_calls"] = runtime::math_calls(arguments.file);
     fmt::print("{}\n", report.dump(2));
     return 0;
   }
   if (arguments.common.quiet) return 0;
-  fmt::print("{}: {}, made with Graft {}\n\n", arguments.file,
-             report::counted(static_cast<long>(library.operators.size()), "operator"), library.graft_version);
+  fmt::print("{}: {}, {}\n\n", arguments.file,
+             report::counted(static_cast<long>(library.operators.size()), "operator"),
+             library.recorded ? "not made with Graft: names and types as it registers them, attributes unknown"
+                              : "made with Graft " + library.graft_version);
   Table table({"operator", "inputs", "outputs", "types", "attributes", "provider", "shape"},
               {Align::left, Align::left, Align::left, Align::left, Align::left, Align::left, Align::left});
   for (const auto& op : library.operators) {
@@ -127,7 +130,7 @@ int describe_library(const DescribeArguments& arguments) {
   fmt::print("{}", table.text());
   Table definitions({"definition", "opset", ""}, {Align::left, Align::right, Align::left});
   for (const auto& op : library.operators) {
-    if (op.definitions.empty()) definitions.add({op.name, "", "none: inject cannot look for it"});
+    if (op.definitions.empty()) definitions.add({op.name, "", "none: inject looks for it when --definition gives one"});
     for (const auto& definition : op.definitions)
       definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});
   }

@@ -13,6 +13,7 @@
 #include "graph/model.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "rewrite/definition_file.h"
 #include "runtime/library.h"
 #include "runtime/runtime.h"
 #include "verify/judgement.h"
@@ -26,6 +27,7 @@ using rewrite::Ejection;
 struct EjectArguments {
   std::string model;
   std::vector<std::string> libraries;
+  std::vector<std::string> definitions;
   std::string output;
   std::vector<std::string> operators;
   std::vector<std::string> shapes;
@@ -126,6 +128,7 @@ int eject_model(const EjectArguments& arguments) {
   std::vector<runtime::LibraryDescription> libraries;
   for (const std::string& library : arguments.libraries)
     libraries.push_back(runtime::describe_library(library));
+  for (const std::string& file : arguments.definitions) rewrite::complete(libraries, rewrite::read_definitions(file));
   graph::StagedModel staged(model, arguments.output);
 
   progress.say("writing out the operators");
@@ -184,6 +187,8 @@ void add_eject(CLI::App& app, Command& chosen) {
   command->add_option("-l,--library", arguments->libraries,
                       "Operator library: its definitions serve where the model has no function, and it is "
                       "loaded with both models to compare them");
+  command->add_option("--definition", arguments->definitions,
+                      "A file that says what operators mean whose library does not; may be given several times");
   command->add_option("--op", arguments->operators,
                       "Write out this operator only, or this function that is not Graft's; may be given several "
                       "times");

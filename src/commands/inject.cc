@@ -12,6 +12,7 @@
 #include "error.h"
 #include "graph/model.h"
 #include "report/table.h"
+#include "rewrite/definition_file.h"
 #include "runtime/library.h"
 
 namespace graft {
@@ -61,6 +62,13 @@ std::string named(const std::vector<std::string>& libraries) {
   return libraries.size() == 1 ? libraries[0] : "the libraries";
 }
 
+std::string explain_no_match(const InjectRequest& request, const Injection& injection) {
+  if (injection.searched.empty() && !injection.undefined.empty())
+    return fmt::format("{} has no definition of its operators, so nothing can be looked for; --definition FILE gives them",
+                       named(request.libraries));
+  return fmt::format("nothing in it is what an operator of {} defines", named(request.libraries));
+}
+
 void refuse_too_few(const InjectRequest& request, const Injection& injection) {
   int places = static_cast<int>(injection.sites.size());
   for (const auto& [op, count] : injection.already) places += count;
@@ -91,8 +99,8 @@ int finish_unchanged(const InjectRequest& request, const graph::Model& model, co
     if (passed_on && !request.check) fmt::print("{}: {}, the output is the input's bytes\n", request.output, what);
   }
   if (!passed_on)
-    throw AnswerError(fmt::format("{}: nothing in it is what an operator of {} defines{}", request.model,
-                                  named(request.libraries), request.check ? "" : "; no output was written"));
+    throw AnswerError(fmt::format("{}: {}{}", request.model, explain_no_match(request, injection),
+                                  request.check ? "" : "; no output was written"));
   return 0;
 }
 
@@ -116,6 +124,7 @@ int inject_model(const InjectRequest& request) {
   graph::Model model = graph::read_model(request.model);
   std::vector<runtime::LibraryDescription> libraries;
   for (const std::string& library : request.libraries) libraries.push_back(runtime::describe_library(library));
+  for (const std::string& file : request.definitions) rewrite::complete(libraries, rewrite::read_definitions(file));
   std::unique_ptr<graph::StagedModel> staged;
   if (request.check) {
     staged = stage_for_check(model);
@@ -132,8 +141,7 @@ int inject_model(const InjectRequest& request) {
     progress.clear();
     print_json(plan_of(request.model, request.libraries, injection));
     if (injection.changed() || !injection.already.empty()) return 0;
-    throw AnswerError(fmt::format("{}: nothing in it is what an operator of {} defines", request.model,
-                                  named(request.libraries)));
+    throw AnswerError(fmt::format("{}: {}", request.model, explain_no_match(request, injection)));
   }
   refuse_too_few(request, injection);
   if (!injection.changed()) return finish_unchanged(request, model, injection, *staged, progress);
@@ -177,6 +185,8 @@ void add_inject(CLI::App& app, Command& chosen) {
   command->add_option("model", request->model, "The model, which is not changed")->required();
   command->add_option("-l,--library", request->libraries, "Operator library; may be given several times")
       ->required();
+  command->add_option("--definition", request->definitions,
+                      "A file that says what operators mean whose library does not; may be given several times");
   command->add_option("-o,--output", request->output, "The model to write");
   command->add_option("--op", request->operators, "Look for this operator only; may be given several times");
   command->add_option("--only", request->only,

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/child.h"
+#include "runtime/recording.h"
 #include "runtime/shared_object.h"
 
 namespace graft::runtime {
@@ -18,10 +19,26 @@ namespace {
 constexpr const char* loading = "loading";
 constexpr const char* loaded = "loaded";
 constexpr const char* not_loaded = "not loaded";  // then the loader's text
-constexpr const char* only_custom_ops = "only RegisterCustomOps";
+constexpr const char* recorded = "recorded";          // then the JSON
+constexpr const char* not_recorded = "not recorded";  // then why not
 constexpr const char* no_symbol = "no symbol";
 constexpr const char* other_abi = "other abi";
 constexpr const char* described = "described";  // then the JSON
+
+void record_in_child(void* register_custom_ops, const Say& say) {
+  if (!register_custom_ops) {
+    say(no_symbol);
+    return;
+  }
+  try {
+    const std::string json = record_operators(register_custom_ops);
+    say(recorded);
+    say(json);
+  } catch (const std::exception& error) {
+    say(not_recorded);
+    say(error.what());
+  }
+}
 
 void describe_in_child(const std::filesystem::path& file, const Say& say) {
   say(loading);
@@ -35,7 +52,7 @@ void describe_in_child(const std::filesystem::path& file, const Say& say) {
   say(loaded);
   const auto describe = reinterpret_cast<decltype(&graft_describe)>(dlsym(handle, "graft_describe"));
   if (!describe) {
-    say(dlsym(handle, "RegisterCustomOps") ? only_custom_ops : no_symbol);
+    record_in_child(dlsym(handle, "RegisterCustomOps"), say);
     return;
   }
   const graft_library* library = describe(GRAFT_ABI);
@@ -86,12 +103,14 @@ LibraryDescription describe_library(const std::filesystem::path& file, std::chro
   if (said.size() > 1 && said[said.size() - 2] == described) return parse_description(last, file);
   if (said.size() > 1 && said[said.size() - 2] == not_loaded)
     throw InputError(explain_load_failure(absolute, last));
-  if (last == only_custom_ops) {
-    throw InputError(fmt::format(
-        "{}: registers operators with ONNX Runtime but does not describe them (it exports RegisterCustomOps "
-        "and no graft_describe); build it with graft_add_library and GRAFT_OPS",
-        name));
+  if (said.size() > 1 && said[said.size() - 2] == recorded) {
+    LibraryDescription library = parse_description(last, file);
+    library.recorded = true;
+    if (library.operators.empty()) throw InputError(fmt::format("{}: registers no operator", name));
+    return library;
   }
+  if (said.size() > 1 && said[said.size() - 2] == not_recorded)
+    throw InputError(fmt::format("{}: its operators cannot be listed: {}", name, last));
   if (last == no_symbol) {
     throw InputError(fmt::format(
         "{}: not an operator library (it exports neither graft_describe nor RegisterCustomOps)", name));

@@ -70,13 +70,15 @@ struct OperatorDescription {
 struct LibraryDescription {
   std::filesystem::path file;
   std::string graft_version;
-  std::string json;  ///< as the library gave it
+  std::string json;  ///< as the library gave it, or as it was recorded
+  bool recorded = false;  ///< it does not describe itself: what it registers was listed, without attributes and definitions
   std::vector<OperatorDescription> operators;
 };
 
-/// Loads the library in a child process and reads its description. InputError names the file and the cause:
-/// missing, a folder, not a shared library, for another machine, a missing dependency (named), no
-/// graft_describe, another ABI, invalid JSON, or a library that crashed, left or hung.
+/// Loads the library in a child process and reads its description; of one that was not made with Graft, records
+/// what it registers. InputError names the file and the cause: missing, a folder, not a shared library, for another
+/// machine, a missing dependency (named), neither graft_describe nor RegisterCustomOps, another ABI, invalid JSON,
+/// or a library that crashed, left or hung.
 LibraryDescription describe_library(const std::filesystem::path& file,
                                     std::chrono::milliseconds patience = std::chrono::seconds(20));
 

@@ -94,6 +94,10 @@ std::string explain_load_failure(const std::filesystem::path& file, const std::s
         "through the OrtApiBase that RegisterCustomOps is given",
         name);
   }
+  if (symbol.starts_with("Py") || symbol.starts_with("_Py")) {
+    return fmt::format("{}: is an extension of Python (undefined symbol {}), which only Python itself can load", name,
+                       symbol);
+  }
   if (!symbol.empty()) return fmt::format("{}: undefined symbol {}", name, symbol);
   const std::string version = between(loader_text, "version `", "' not found");
   if (!version.empty())

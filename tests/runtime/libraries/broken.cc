@@ -36,6 +36,16 @@ extern "C" const graft_library* graft_describe(uint32_t) {
 extern "C" const graft_library* graft_describe(uint32_t) { return nullptr; }
 #elif defined(ONLY_CUSTOM_OPS)
 extern "C" void* RegisterCustomOps(void*, const void*) { return nullptr; }
+#elif defined(REFUSES_REGISTRATION)
+#include <onnxruntime_c_api.h>
+extern "C" OrtStatus* RegisterCustomOps(OrtSessionOptions*, const OrtApiBase* base) {
+  const OrtApi* api = base->GetApi(ORT_API_VERSION);
+  OrtEnv* environment = nullptr;
+  OrtStatus* refused = api->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "x", &environment);  // not there while listing
+  if (!refused) return nullptr;
+  api->ReleaseStatus(refused);
+  return api->CreateStatus(ORT_FAIL, "there is no such device");
+}
 #elif defined(CRASHES_AT_REGISTRATION)
 extern "C" void* RegisterCustomOps(void*, const void*) {
   crash();

@@ -66,7 +66,11 @@ class Ejector {
           (options.operators.empty() && is_fallback(function)))
         bodies_[key_of(function)] = function;
     }
-    write_bodies(libraries);
+    graph::Index index(model);
+    const graph::Constants constants(index);
+    const graph::Types types(index, constants);
+    write_bodies(libraries, index, types);
+    note_types(index, types);
     refuse_unknown();
   }
 
@@ -92,11 +96,8 @@ class Ejector {
 
   /// Writes the functions of library operators that the model calls and has no function for, for the types that
   /// they are called with.
-  void write_bodies(const std::vector<runtime::LibraryDescription>& libraries) {
-    if (libraries.empty()) return;
-    graph::Index index(model_);
-    const graph::Constants constants(index);
-    const graph::Types types(index, constants);
+  void write_bodies(const std::vector<runtime::LibraryDescription>& libraries, const graph::Index& index,
+                    const graph::Types& types) {
     for (const auto& library : libraries) {
       for (const auto& op : library.operators) {
         const std::string key = graph::qualified_name(op.domain, op.name);
@@ -113,7 +114,7 @@ class Ejector {
           onnx::FunctionProto& body = written_[{key, type}];
           if (body.name().empty()) {
             try {
-              body = write_fallback(op, {type}, index.opset(0));
+              body = write_body(op, type, index.opset(0));
             } catch (const OpsetError& error) {
               throw InputError(error.what());
             }
@@ -133,6 +134,15 @@ class Ejector {
     const graph::ValueId output = index.output(node);
     if (output != graph::none && types.of(output).type != DataType::undefined) return types.of(output).type;
     return op.overloads.front().outputs.front();
+  }
+
+  /// Notes the element type that each call is made with, where it is known.
+  void note_types(const graph::Index& index, const graph::Types& types) {
+    for (graph::NodeId node = 0; node < index.node_count(); ++node) {
+      const graph::ValueId input = index.input(node, 0);
+      if (input != graph::none && body_of(index.proto(node)))
+        call_types_[&index.proto(node)] = types.of(input).type;
+    }
   }
 
   void refuse_unknown() const {
@@ -176,21 +186,52 @@ class Ejector {
       }
       const std::unique_ptr<onnx::NodeProto> call(node);
       ++result_.places[graph::qualified_name(call->domain(), call->op_type())];
-      expand_call(*call, *body, 0, nodes);
+      const auto type = call_types_.find(node);
+      expand_call(*call, *body, type == call_types_.end() ? DataType::undefined : type->second, 0, nodes);
     }
   }
 
-  void expand_call(const onnx::NodeProto& call, const onnx::FunctionProto& body, int depth, Nodes& nodes) {
+  void expand_call(const onnx::NodeProto& call, const onnx::FunctionProto& body, DataType type, int depth,
+                   Nodes& nodes) {
     if (depth > most_depth)
       throw InputError(fmt::format("function {} calls itself, or functions are nested more than {} deep",
                                    key_of(body), most_depth));
-    for (onnx::NodeProto& node : inline_call(call, body, names_)) {
+    std::vector<onnx::NodeProto> written = inline_call(call, body, names_);
+    if (type != DataType::undefined) settle_literals(written, call.input(0), type);
+    for (onnx::NodeProto& node : written) {
       if (const onnx::FunctionProto* inner = body_of(node)) {
-        expand_call(node, *inner, depth + 1, nodes);
+        expand_call(node, *inner, DataType::undefined, depth + 1, nodes);
       } else {
         *nodes.Add() = std::move(node);
       }
     }
+  }
+
+  /// Gives literals their type where it is known by now: CastLike of a Constant becomes a Constant.
+  static void settle_literals(std::vector<onnx::NodeProto>& nodes, const std::string& like, DataType type) {
+    std::unordered_map<std::string, onnx::NodeProto*> literals;
+    std::unordered_map<std::string, int> readers;
+    for (onnx::NodeProto& node : nodes) {
+      for (const std::string& input : node.input()) ++readers[input];
+      if (node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).has_t())
+        literals[node.output(0)] = &node;
+    }
+    for (onnx::NodeProto& node : nodes) {
+      if (node.op_type() != "CastLike" || !graph::is_default_domain(node.domain()) || node.input(1) != like) continue;
+      const auto literal = literals.find(node.input(0));
+      if (literal == literals.end() || readers[node.input(0)] != 1) continue;
+      const onnx::TensorProto& tensor = literal->second->attribute(0).t();
+      std::vector<double> values;
+      for (int64_t at = 0; at < graph::count_elements(tensor); ++at) {
+        if (const auto value = graph::read_element(tensor, at)) values.push_back(*value);
+      }
+      if (static_cast<int64_t>(values.size()) != graph::count_elements(tensor)) continue;
+      onnx::NodeProto& made = *literal->second;
+      set_numbers(*made.mutable_attribute(0)->mutable_t(), type, values, tensor.dims_size() > 0);
+      made.set_output(0, node.output(0));
+      node.clear_op_type();
+    }
+    std::erase_if(nodes, [](const onnx::NodeProto& node) { return node.op_type().empty(); });
   }
 
   void remove_functions() {
@@ -266,6 +307,7 @@ class Ejector {
   std::unordered_map<std::string, onnx::FunctionProto> bodies_;  ///< of the model's functions to write out
   std::map<std::pair<std::string, DataType>, onnx::FunctionProto> written_;  ///< from the libraries' definitions
   std::unordered_map<const onnx::NodeProto*, const onnx::FunctionProto*> written_calls_;
+  std::unordered_map<const onnx::NodeProto*, DataType> call_types_;
   Ejection result_;
 };
 

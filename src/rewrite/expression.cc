@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -17,7 +18,6 @@ using onnx::AttributeProto;
 
 /// The opset from which Constant takes numbers beside tensors, and with them references to attributes.
 constexpr int64_t constant_numbers = 12;
-constexpr int64_t cast_like = 15;
 
 class Writer {
  public:
@@ -51,9 +51,11 @@ class Writer {
       copy.add_output(signature.outputs[output]);
     }
     if (wording_.opset) graph::import_domain(*function_.mutable_opset_import(), "", wording_.opset);
-    if (needs_dtype_) function_.add_attribute(dtype_attribute);
     return std::move(function_);
   }
+
+  /// Gives what write() found that the calling nodes must bring.
+  std::vector<LiteralAttribute> literals() && { return std::move(literals_); }
 
  private:
   const Expression& expression(int32_t at) const { return definition_.expressions[static_cast<size_t>(at)]; }
@@ -103,20 +105,25 @@ class Writer {
     return made;
   }
 
-  /// Brings a value of a known type to the type of the sites, where one body serves several.
-  std::string cast_to_sites(const std::string& value, const std::string& stem) {
-    if (wording_.opset >= cast_like) {
-      const std::string made = add_unary("CastLike", value, stem);
-      function_.mutable_node(function_.node_size() - 1)->add_input(definition_.signature.inputs.at(0));
-      return made;
-    }
-    needs_dtype_ = true;
-    const std::string made = add_unary("Cast", value, stem);
-    AttributeProto& to = *function_.mutable_node(function_.node_size() - 1)->add_attribute();
-    to.set_name("to");
-    to.set_type(AttributeProto::INT);
-    to.set_ref_attr_name(dtype_attribute);
+  /// Brings a value to the type of the first input.
+  std::string cast_like_input(const std::string& value, const std::string& stem) {
+    const std::string made = add_unary("CastLike", value, stem);
+    function_.mutable_node(function_.node_size() - 1)->add_input(definition_.signature.inputs.at(0));
     return made;
+  }
+
+  /// Writes a constant whose tensor the calling node brings.
+  std::string write_brought(LiteralAttribute literal, const std::string& stem) {
+    literal.name = std::string(literal_prefix) + stem;
+    for (int number = 1; has_literal(literal.name); ++number)
+      literal.name = fmt::format("{}{}_{}", literal_prefix, stem, number);
+    const std::string value = constant_reference("value", AttributeProto::TENSOR, literal.name);
+    function_.add_attribute(literal.name);
+    literals_.push_back(std::move(literal));
+    return value;
+  }
+  bool has_literal(const std::string& name) const {
+    return std::any_of(literals_.begin(), literals_.end(), [&](const auto& known) { return known.name == name; });
   }
 
   static std::string stem_of(const NumberList& numbers) {
@@ -136,19 +143,9 @@ class Writer {
     AttributeProto& attribute = *node.add_attribute();
     attribute.set_name("value");
     attribute.set_type(AttributeProto::TENSOR);
-    onnx::TensorProto& tensor = *attribute.mutable_t();
-    if (!list) {
-      set_scalar(tensor, type, numbers[0].value);
-      return node.output(0);
-    }
-    tensor.set_data_type(static_cast<int32_t>(type));
-    tensor.add_dims(static_cast<int64_t>(numbers.size()));
-    for (const Number& number : numbers) {
-      onnx::TensorProto one;
-      set_scalar(one, type, number.value);
-      tensor.mutable_raw_data()->append(one.raw_data());
-    }
-    if (numbers.empty()) tensor.set_raw_data("");
+    std::vector<double> values;
+    for (const Number& number : numbers) values.push_back(number.value);
+    set_numbers(*attribute.mutable_t(), type, values, list);
     return node.output(0);
   }
 
@@ -164,8 +161,9 @@ class Writer {
       return write_tensor(literal.numbers, list, DataType::int64, stem + "_i");
     }
     if (wording_.opset == 0) return write_tensor(literal.numbers, list, DataType::float64, stem);
-    if (!wording_.mixed) return write_tensor(literal.numbers, list, wording_.element, stem);
-    return cast_to_sites(write_tensor(literal.numbers, list, DataType::float64, stem + "_d"), stem);
+    if (!wording_.follows) return write_tensor(literal.numbers, list, wording_.element, stem);
+    if (wording_.opset < cast_like_opset) return write_brought({"", literal.numbers, list, ""}, stem);
+    return cast_like_input(write_tensor(literal.numbers, list, DataType::float64, stem + "_d"), stem);
   }
 
   int32_t attribute_type(const std::string& name) const {
@@ -190,6 +188,10 @@ class Writer {
   std::string write_attribute(const std::string& name, bool integer) {
     const int32_t type = attribute_type(name);
     const bool numbers = wording_.opset == 0 || wording_.opset >= constant_numbers;
+    const bool integers = type == AttributeProto::INT || type == AttributeProto::INTS;
+    if (wording_.follows && wording_.opset < cast_like_opset && !integer &&
+        (integers || type == AttributeProto::FLOAT || type == AttributeProto::FLOATS))
+      return write_brought({"", {}, type == AttributeProto::FLOATS || type == AttributeProto::INTS, name}, name);
     std::string value;
     DataType value_type = DataType::int64;
     if (type == AttributeProto::FLOAT) {
@@ -224,7 +226,7 @@ class Writer {
     }
     if (wording_.opset == 0 || (integer && value_type == DataType::int64)) return value;
     if (integer) return cast(value, DataType::int64, name + "_integer");
-    if (wording_.mixed) return cast_to_sites(value, name + "_cast");
+    if (wording_.follows) return cast_like_input(value, name + "_cast");
     return value_type == wording_.element ? value : cast(value, wording_.element, name + "_cast");
   }
 
@@ -330,7 +332,7 @@ class Writer {
   bool write_in_older_words(Expression& call, int32_t at) {
     const int64_t opset = wording_.opset;
     if (call.name == "Clip" && opset >= 8 && opset < 12 &&
-        (wording_.mixed || wording_.element != DataType::float32)) {
+        wording_.element != DataType::float32) {
       // Clip of these opsets takes float only in ONNX Runtime; Max and Min take double too.
       std::string value = value_of(call.operands.at(0), false);
       size_t last = 0;
@@ -445,7 +447,7 @@ class Writer {
   std::map<std::pair<int32_t, int32_t>, std::string> values_;
   std::map<std::string, std::string> constants_;
   std::string axes_literal_;
-  bool needs_dtype_ = false;
+  std::vector<LiteralAttribute> literals_;
 };
 
 }  // namespace
@@ -460,8 +462,26 @@ void set_scalar(onnx::TensorProto& tensor, DataType type, double value) {
   tensor.set_raw_data(scalar.bytes.data(), scalar.bytes.size());
 }
 
-onnx::FunctionProto write_function(const Definition& definition, const Wording& wording) {
-  return Writer(definition, wording).write();
+void set_numbers(onnx::TensorProto& tensor, DataType type, const std::vector<double>& values, bool list) {
+  if (!list) return set_scalar(tensor, type, values.at(0));
+  std::string bytes;
+  for (const double value : values) {
+    onnx::TensorProto one;
+    set_scalar(one, type, value);
+    bytes += one.raw_data();
+  }
+  tensor.set_data_type(static_cast<int32_t>(type));
+  tensor.clear_dims();
+  tensor.add_dims(static_cast<int64_t>(values.size()));
+  tensor.set_raw_data(std::move(bytes));
+}
+
+onnx::FunctionProto write_function(const Definition& definition, const Wording& wording,
+                                   std::vector<LiteralAttribute>* literals) {
+  Writer writer(definition, wording);
+  onnx::FunctionProto function = writer.write();
+  if (literals) *literals = std::move(writer).literals();
+  return function;
 }
 
 }  // namespace graft::rewrite

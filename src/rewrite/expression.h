@@ -73,23 +73,40 @@ struct Definition {
 
 /// Says in which words a definition is written down.
 struct Wording {
-  DataType element = DataType::float32;  ///< the type of its literals
-  bool mixed = false;  ///< sites of several types share the body: literals take the type of the first input
-  int64_t opset = 0;   ///< of the model; 0 keeps the calls as they stand, for matching
+  DataType element = DataType::float32;  ///< the type of its literals, or when they follow, what the body must serve
+  bool follows = false;  ///< literals take the type of what the function is called with, also after a later tool changed it
+  int64_t opset = 0;     ///< of the model; 0 keeps the calls as they stand, for matching
 };
 
-/// Names the attribute that tells a shared body its element type where CastLike does not exist yet.
-constexpr const char* dtype_attribute = "graft_dtype";
+/// Is a number that a body takes from an attribute of the calling node, a tensor of the type that is computed in:
+/// before CastLike (opset 15) no operator gives a literal the type of another value.
+struct LiteralAttribute {
+  std::string name;     ///< opens with literal_prefix
+  NumberList numbers;   ///< of a number (one) or a list
+  bool list = false;
+  std::string source;   ///< not empty: the value is that of this attribute of the operator
+};
+
+/// Opens the names of attributes that are no attributes of the operator, but literals of its fallback.
+constexpr std::string_view literal_prefix = "graft_";
+
+/// Is the opset from which CastLike gives a literal the type of another value.
+constexpr int64_t cast_like_opset = 15;
 
 /// Says that an opset has no words for a definition; the text names the operator and the opset it needs.
 struct OpsetError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Writes a definition as a function. OpsetError when the opset cannot express it.
-onnx::FunctionProto write_function(const Definition& definition, const Wording& wording);
+/// Writes a definition as a function, and says which literals the calling nodes must bring. OpsetError when the
+/// opset cannot express it.
+onnx::FunctionProto write_function(const Definition& definition, const Wording& wording,
+                                   std::vector<LiteralAttribute>* literals = nullptr);
 
 /// Sets the one element of a 0-d tensor, rounded once to its type.
 void set_scalar(onnx::TensorProto& tensor, DataType type, double value);
+
+/// Sets the elements of a vector, or of a 0-d tensor when `list` is false, each rounded once.
+void set_numbers(onnx::TensorProto& tensor, DataType type, const std::vector<double>& values, bool list);
 
 }  // namespace graft::rewrite

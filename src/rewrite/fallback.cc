@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace graft::rewrite {
 
 const runtime::DefinitionText& choose_definition(const runtime::OperatorDescription& op, int64_t opset) {
@@ -12,17 +14,63 @@ const runtime::DefinitionText& choose_definition(const runtime::OperatorDescript
   return *chosen;
 }
 
-onnx::FunctionProto write_fallback(const runtime::OperatorDescription& op, const std::vector<DataType>& types,
-                                   int64_t opset) {
+Fallback write_fallback(const runtime::OperatorDescription& op, const std::set<DataType>& types, int64_t opset) {
   const runtime::DefinitionText& text = choose_definition(op, opset);
   const Definition definition = parse_definition(text.text, text.opset, signature_of(op));
   Wording wording;
-  wording.element = types.at(0);
-  wording.mixed = types.size() > 1;
+  wording.element = types.empty() ? DataType::float32 : *types.begin();
+  for (const DataType type : types) {
+    if (type != DataType::float32 && wording.element != DataType::float64) wording.element = type;
+  }
+  wording.follows = opset >= cast_like_opset || types.size() > 1;
   wording.opset = opset;
-  onnx::FunctionProto function = write_function(definition, wording);
-  function.set_doc_string(fmt::format("{}{}", fallback_mark, text.text));
-  return function;
+  Fallback fallback;
+  fallback.function = write_function(definition, wording, &fallback.literals);
+  fallback.function.set_doc_string(fmt::format("{}{}", fallback_mark, text.text));
+  return fallback;
+}
+
+onnx::FunctionProto write_body(const runtime::OperatorDescription& op, DataType type, int64_t opset) {
+  const runtime::DefinitionText& text = choose_definition(op, opset);
+  const Definition definition = parse_definition(text.text, text.opset, signature_of(op));
+  return write_function(definition, {type, false, opset});
+}
+
+onnx::AttributeProto make_literal(const LiteralAttribute& literal, DataType type,
+                                  const std::vector<double>& source_values) {
+  onnx::AttributeProto attribute;
+  attribute.set_name(literal.name);
+  attribute.set_type(onnx::AttributeProto::TENSOR);
+  std::vector<double> values = source_values;
+  if (literal.source.empty()) {
+    values.clear();
+    for (const Number& number : literal.numbers) values.push_back(number.value);
+  }
+  set_numbers(*attribute.mutable_t(), type, values, literal.list);
+  return attribute;
+}
+
+std::optional<Fallback> recognise(const onnx::FunctionProto& function, const runtime::OperatorDescription& op,
+                                  DataType type, int64_t opset) {
+  const auto same = [](const auto& one, const auto& other) {
+    return one.size() == other.size() &&
+           std::equal(one.begin(), one.end(), other.begin(), [](const auto& a, const auto& b) {
+             if constexpr (std::is_same_v<std::decay_t<decltype(a)>, std::string>) return a == b;
+             else return a.SerializeAsString() == b.SerializeAsString();
+           });
+  };
+  for (const std::set<DataType>& types : {std::set{type}, std::set{type, DataType::float64}}) {
+    try {
+      Fallback fallback = write_fallback(op, types, opset);
+      const onnx::FunctionProto& written = fallback.function;
+      if (same(function.node(), written.node()) && same(function.input(), written.input()) &&
+          same(function.output(), written.output()) && same(function.attribute(), written.attribute()))
+        return fallback;
+    } catch (const OpsetError&) {
+      continue;
+    }
+  }
+  return {};
 }
 
 bool means_the_same(const onnx::FunctionProto& function, const Pattern& pattern, DataType type) {

@@ -37,6 +37,7 @@ struct Candidate {
   std::string shadowed;  ///< a function of the model that loading the library would change
   std::map<DataType, std::string> unsupported;  ///< why the opset has no words, by type; empty: it has
   std::map<DataType, bool> serves;              ///< whether the function that is there means the same
+  std::vector<LiteralAttribute> literals;       ///< that nodes bring to the function
   std::set<DataType> types;                     ///< of the sites
 };
 
@@ -149,9 +150,11 @@ class Search {
       bool same = false;
       for (const auto& text : op.definitions) {
         const Pattern pattern(parse_definition(text.text, text.opset, signature_of(op)));
-        for (const runtime::Overload& overload : op.overloads)
-          same = same || means_the_same(*function, pattern,
-                                        overload.inputs.empty() ? DataType::float32 : overload.inputs[0]);
+        for (const runtime::Overload& overload : op.overloads) {
+          const DataType type = overload.inputs.empty() ? DataType::float32 : overload.inputs[0];
+          same = same || means_the_same(*function, pattern, type) ||
+                 recognise(*function, op, type, index_.opset(0)).has_value();
+        }
       }
       if (!same) return graph::qualified_name(op.domain, op.name);
     }
@@ -291,6 +294,10 @@ class Search {
       if (fresh) {
         for (const auto& each : candidate.patterns)
           place->second = place->second || means_the_same(*candidate.existing, *each, type);
+        if (auto fallback = recognise(*candidate.existing, op, type, index_.opset(0))) {
+          place->second = true;
+          candidate.literals = std::move(fallback->literals);
+        }
       }
       if (!place->second) return refuse(candidate, match, root, Reason::name_taken, "");
     } else if (embeds()) {
@@ -397,24 +404,16 @@ class Search {
     const int64_t opset = index_.opset(0);
     result_.embedded = embeds();
     std::vector<onnx::FunctionProto> functions;
-    std::set<const Candidate*> told;  // whose body serves several types and has to be told which
     for (Candidate& candidate : candidates_) {
       if (candidate.types.empty() || candidate.existing || !embeds()) continue;
-      functions.push_back(
-          write_fallback(*candidate.op, {candidate.types.begin(), candidate.types.end()}, opset));
-      for (const std::string& attribute : functions.back().attribute()) {
-        if (attribute == dtype_attribute) told.insert(&candidate);
-      }
+      Fallback fallback = write_fallback(*candidate.op, candidate.types, opset);
+      functions.push_back(std::move(fallback.function));
+      candidate.literals = std::move(fallback.literals);
     }
-    if (!told.empty())
-      replacement_.annotate([&](size_t site, NewNode& node) {
-        if (!told.count(site_candidates_[site])) return;
-        onnx::AttributeProto attribute;
-        attribute.set_name(dtype_attribute);
-        attribute.set_type(onnx::AttributeProto::INT);
-        attribute.set_i(static_cast<int64_t>(site_types_[site]));
-        node.attributes.push_back(std::move(attribute));
-      });
+    replacement_.annotate([&](size_t site, NewNode& node) {
+      for (const LiteralAttribute& literal : site_candidates_[site]->literals)
+        node.attributes.push_back(make_literal(literal, site_types_[site], values_of(literal.source, node)));
+    });
     std::vector<std::pair<onnx::FunctionProto*, const Candidate*>> function_imports;
     for (size_t site = 0; site < site_scopes_.size(); ++site) {
       const graph::Scope& outer = index_.scope(index_.root(site_scopes_[site]));
@@ -454,6 +453,19 @@ class Search {
     result_.nodes_after = count_nodes();
     result_.neighbourhoods = neighbourhoods_.finish(model_);
     result_.without_neighbourhood = neighbourhoods_.alone_impossible();
+  }
+
+  /// Reads an attribute of a new node as numbers.
+  static std::vector<double> values_of(const std::string& name, const NewNode& node) {
+    std::vector<double> values;
+    for (const onnx::AttributeProto& attribute : node.attributes) {
+      if (name.empty() || attribute.name() != name) continue;
+      if (attribute.type() == onnx::AttributeProto::FLOAT) values = {attribute.f()};
+      if (attribute.type() == onnx::AttributeProto::INT) values = {static_cast<double>(attribute.i())};
+      values.insert(values.end(), attribute.floats().begin(), attribute.floats().end());
+      values.insert(values.end(), attribute.ints().begin(), attribute.ints().end());
+    }
+    return values;
   }
 
   int count_nodes() const {

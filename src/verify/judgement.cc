@@ -159,41 +159,62 @@ class Exact {
         const JudgeOptions& options)
       : seconds_left_(options.float64_seconds) {
     if (!options.float64) return;
-    try {
+    const auto open = [&](Halves halves, std::optional<Float64Evaluation>& evaluation) {
       try {
-        evaluation_.emplace(runtime, model, std::vector<std::filesystem::path>{}, options.threads);
+        evaluation.emplace(runtime, model, std::vector<std::filesystem::path>{}, options.threads, halves);
       } catch (const InputError&) {
         if (options.libraries.empty()) throw;
-        evaluation_.emplace(runtime, model, options.libraries, options.threads);
+        evaluation.emplace(runtime, model, options.libraries, options.threads, halves);
       }
+    };
+    try {
+      open(Halves::exact, evaluation_);
+      if (evaluation_->has_halves()) open(Halves::rounded, standard_);
       if (!evaluation_->rounded().empty()) {
         note_ = fmt::format("computed in float32 within the float64 evaluation: {}",
                             fmt::join(evaluation_->rounded(), ", "));
       }
     } catch (const InputError& error) {
-      note_ = fmt::format("no float64 evaluation: {}", error.what());
+      give_up(error);
     }
   }
 
   /// Gives the outputs, rounded to the types of `like`; nothing when there is no evaluation or no time left.
   std::optional<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& like) {
-    if (!evaluation_ || seconds_left_ <= 0) return {};
-    const auto start = std::chrono::steady_clock::now();
-    try {
-      std::vector<Tensor> outputs = rounded_like(evaluation_->run(inputs), like);
-      seconds_left_ -= std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      return outputs;
-    } catch (const InputError& error) {
-      note_ = fmt::format("no float64 evaluation: {}", error.what());
-      evaluation_.reset();
-      return {};
-    }
+    return run(evaluation_, inputs, like);
+  }
+
+  /// Gives what a runtime computes that rounds 16-bit values at every node, as the standard says; nothing for models
+  /// without such values.
+  std::optional<std::vector<Tensor>> run_by_the_standard(const std::vector<Tensor>& inputs,
+                                                         const std::vector<Tensor>& like) {
+    return run(standard_, inputs, like);
   }
 
   const std::string& note() const { return note_; }
 
  private:
-  std::optional<Float64Evaluation> evaluation_;
+  std::optional<std::vector<Tensor>> run(std::optional<Float64Evaluation>& evaluation, const std::vector<Tensor>& inputs,
+                                         const std::vector<Tensor>& like) {
+    if (!evaluation || seconds_left_ <= 0) return {};
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      std::vector<Tensor> outputs = rounded_like(evaluation->run(inputs), like);
+      seconds_left_ -= std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      return outputs;
+    } catch (const InputError& error) {
+      give_up(error);
+      return {};
+    }
+  }
+
+  void give_up(const InputError& error) {
+    note_ = fmt::format("no float64 evaluation: {}", error.what());
+    evaluation_.reset();
+    standard_.reset();
+  }
+
+  std::optional<Float64Evaluation> evaluation_, standard_;
   double seconds_left_;
   std::string note_;
 };
@@ -247,6 +268,8 @@ Judgement judge(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem
     if (truth) {
       levels.reference_error = against(*truth, expected);
       levels.reference_error.merge(against(*truth, expected_plain));
+      if (const auto standard = exact.run_by_the_standard(inputs, expected))
+        levels.reference_error.merge(against(*truth, *standard));
       levels.candidate_error = against(*truth, found);
       levels.candidate_error.merge(against(*truth, found_plain));
       evaluated.push_back({plan.distribution, *truth, found, found_plain});

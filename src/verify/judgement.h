@@ -33,7 +33,8 @@ struct Levels {
   Comparison plain;       ///< both without optimisation
   Comparison ort_itself;  ///< the reference at full optimisation against itself without
   Comparison
-      reference_error;  ///< the reference, at both levels, against its float64 evaluation; empty without one
+      reference_error;  ///< the reference, at both levels, against its float64 evaluation; empty without one. Of values
+                        ///< of 16 bits also as the standard computes them, since ORT does not round them at each node
   Comparison candidate_error;  ///< the candidate, at both levels, against the same
 
   /// Keeps the larger differences of both.

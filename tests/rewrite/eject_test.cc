@@ -48,7 +48,7 @@ onnx::ModelProto calling_model(bool with_function) {
   import.set_domain("my.ops");
   import.set_version(1);
   if (with_function)
-    *model.add_functions() = write_fallback(library().operators[0], {DataType::float32}, 17);
+    *model.add_functions() = write_fallback(library().operators[0], {DataType::float32}, 17).function;
   return model;
 }
 
@@ -93,6 +93,21 @@ TEST(Eject, TakesTheLibrarysDefinitionWhereTheModelHasNoFunction) {
   const Ejection ejection = eject(model, {library()}, {});
   EXPECT_EQ(ejection.places.at("my.ops:Capped"), 2);
   expect_ejected(model);
+}
+
+TEST(Eject, LiteralsComeBackInTheTypeOfTheCall) {
+  onnx::ModelProto model = small_model("y = Add(x, 3)", {.type = DataType::float16});
+  runtime::LibraryDescription adding = library("y = Add(x, 3)");
+  model.mutable_graph()->mutable_node()->DeleteSubrange(0, 1);
+  auto& only = *model.mutable_graph()->mutable_node(0);
+  only.set_domain("my.ops");
+  only.set_op_type("Capped");
+  only.mutable_input()->RemoveLast();
+  *model.add_functions() = write_fallback(adding.operators[0], {DataType::float16}, 17).function;
+  EXPECT_EQ(eject(model, {}, {}).places.size(), 1u);
+  ASSERT_EQ(model.graph().node_size(), 2);
+  EXPECT_EQ(model.graph().node(0).op_type(), "Constant");
+  EXPECT_EQ(model.graph().node(0).attribute(0).t().data_type(), onnx::TensorProto::FLOAT16);
 }
 
 TEST(Eject, AnOperatorOfTheModelsOwnIsWrittenOutWhenItIsAskedFor) {

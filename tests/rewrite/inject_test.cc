@@ -255,8 +255,11 @@ TEST(Inject, SitesOfTwoTypesShareAFunction) {
     EXPECT_EQ(injection.sites.size(), 2u);
     ASSERT_EQ(model.functions_size(), 1);
     for (const auto& node : model.graph().node()) {
-      ASSERT_EQ(node.attribute_size(), opset < 15 ? 1 : 0);
-      if (opset < 15) EXPECT_EQ(node.attribute(0).name(), "graft_dtype");
+      ASSERT_EQ(node.attribute_size(), opset < 15 ? 3 : 0);
+      if (opset < 15) {
+        EXPECT_EQ(node.attribute(0).name(), "graft_k3");
+        EXPECT_EQ(node.attribute(0).t().data_type(), node.input(0) == "u" ? 11 : 1);
+      }
     }
   }
 }

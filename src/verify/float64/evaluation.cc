@@ -33,17 +33,20 @@ std::string operator_without_kernel(const std::string& said) {
 }
 
 Session load_widened(const std::shared_ptr<runtime::Runtime>& runtime, const std::filesystem::path& file,
-                     const std::vector<std::filesystem::path>& libraries, int threads,
-                     std::vector<std::string>& rounded) {
+                     const std::vector<std::filesystem::path>& libraries, int threads, Halves halves,
+                     std::vector<std::string>& rounded, bool& has_halves) {
   const std::string name = fmt::format("{} in float64", file.string());
   onnx::ModelProto model;
   if (!model.ParseFromString(runtime::read_file(file)))
     throw InputError(fmt::format("{}: not an ONNX model", name));
+  const std::map<std::string, std::string> values = half_values(model);
+  has_halves = !values.empty();
   try {
     widen(model, file.parent_path().empty() ? "." : file.parent_path(), float64_operators());
   } catch (const std::runtime_error& error) {
     throw InputError(fmt::format("{}: {}", name, error.what()));
   }
+  if (halves == Halves::rounded) round_halves(model, values);
   const runtime::SessionOptions options{.threads = threads,
                                         .optimisation = runtime::Optimisation::none,
                                         .libraries = libraries,
@@ -66,8 +69,9 @@ Session load_widened(const std::shared_ptr<runtime::Runtime>& runtime, const std
 
 Float64Evaluation::Float64Evaluation(std::shared_ptr<runtime::Runtime> runtime,
                                      const std::filesystem::path& model,
-                                     const std::vector<std::filesystem::path>& libraries, int threads)
-    : session_(load_widened(runtime, model, libraries, threads, rounded_)) {}
+                                     const std::vector<std::filesystem::path>& libraries, int threads,
+                                     Halves halves)
+    : session_(load_widened(runtime, model, libraries, threads, halves, rounded_, has_halves_)) {}
 
 std::vector<Tensor> Float64Evaluation::run(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> widened;

@@ -33,6 +33,8 @@ double softsign(double x) { return x / (1 + std::abs(x)); }
 double thresholded_relu(double x, float alpha) { return x > alpha ? x : 0; }
 double mish(double x) { return x * std::tanh(softplus(x)); }
 double erf(double x) { return std::erf(x); }
+double round_to_float16(double x) { return to_float(float16(static_cast<float>(x))); }
+double round_to_bfloat16(double x) { return to_float(bfloat16(static_cast<float>(x))); }
 double tan(double x) { return std::tan(x); }
 double asin(double x) { return std::asin(x); }
 double acos(double x) { return std::acos(x); }
@@ -324,6 +326,8 @@ GRAFT_OPS(m, "graft.float64") {
   m.def<float64::thresholded_relu>("ThresholdedRelu", "alpha"_attr = 1.f);
   m.def<float64::mish>("Mish");
   m.def<float64::erf>("Erf");
+  m.def<float64::round_to_float16>(graft::verify::round_to_float16);
+  m.def<float64::round_to_bfloat16>(graft::verify::round_to_bfloat16);
   m.def<float64::tan>("Tan");
   m.def<float64::asin>("Asin");
   m.def<float64::acos>("Acos");

@@ -14,6 +14,10 @@ namespace graft::verify {
 
 inline constexpr const char* float64_domain = "graft.float64";
 
+/// Name operators of that domain that are none of ONNX's: they round to a 16-bit type and keep float64.
+inline constexpr const char* round_to_float16 = "RoundToFloat16";
+inline constexpr const char* round_to_bfloat16 = "RoundToBfloat16";
+
 /// Registers the operators with a session's options, as a library's RegisterCustomOps does.
 OrtStatus* register_float64_operators(OrtSessionOptions* options, const OrtApiBase* base);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "graph/infer.h"
 #include "runtime/tensor_proto.h"
 #include "verify/float64/operators.h"
 
@@ -277,6 +278,42 @@ void widen(onnx::ModelProto& model, const std::filesystem::path& folder,
     for (onnx::ValueInfoProto& value : *function.mutable_value_info()) value.clear_type();
     import_float64(*function.mutable_opset_import());
   }
+}
+
+std::map<std::string, std::string> half_values(onnx::ModelProto& model) {
+  const graph::Index index(model);
+  const graph::Constants constants(index);
+  const graph::Types types(index, constants);
+  std::map<std::string, std::string> values;
+  for (graph::NodeId node = 0; node < index.node_count(); ++node) {
+    if (index.node(node).scope != 0 || index.node(node).owner != graph::none) continue;
+    for (const graph::ValueId output : index.outputs(node)) {
+      if (output == graph::none) continue;
+      const runtime::DataType type = types.of(output).type;
+      if (type == runtime::DataType::float16) values[std::string(index.value(output).name)] = round_to_float16;
+      if (type == runtime::DataType::bfloat16) values[std::string(index.value(output).name)] = round_to_bfloat16;
+    }
+  }
+  return values;
+}
+
+void round_halves(onnx::ModelProto& model, const std::map<std::string, std::string>& values) {
+  FreshNames names("halves");
+  Nodes rounded;
+  for (NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    std::vector<NodeProto> after;
+    for (std::string& output : *node.mutable_output()) {
+      const auto found = values.find(output);
+      if (output.empty() || found == values.end()) continue;
+      const std::string exact = names.next();
+      after.push_back(make_node(found->second, {exact}, output));
+      after.back().set_domain(float64_domain);
+      output = exact;
+    }
+    rounded.Add()->Swap(&node);
+    for (NodeProto& rounding : after) rounded.Add()->Swap(&rounding);
+  }
+  model.mutable_graph()->mutable_node()->Swap(&rounded);
 }
 
 bool round_around(onnx::ModelProto& model, const std::string& type) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up and builds, then runs all tests: those of C++ (ctest), then those of the command and the operators (pytest).
+# Sets up and builds, then runs all tests: the fuzz targets for a short time, those of C++ (ctest), then those of the
+# command and the operators (pytest).
 #
 #   scripts/test.sh [arguments for pytest]
 set -euo pipefail
@@ -7,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup.sh
 
 status=0
+scripts/fuzz.sh 10 || status=1
 ctest --test-dir build/release --no-tests=error --output-on-failure --timeout 300 -j2 || status=1
 GRAFT_BUILD=build/release .venv/bin/python -m pytest "$@" || status=1
 exit "$status"

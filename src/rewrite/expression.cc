@@ -328,13 +328,20 @@ class Writer {
     return values_.emplace(std::pair(at, slot), fresh_name("t")).first->second;
   }
 
+  /// Gives an operand that the call cannot do without.
+  const Operand& argument(const Expression& call, size_t slot) const {
+    if (slot >= call.operands.size() || call.operands[slot].expression < 0)
+      throw InputError(fmt::format("definition of {}: {} lacks its argument {}", who(), call.name, slot + 1));
+    return call.operands[slot];
+  }
+
   /// The rules by which a call is written for another opset. True when the call was written as several nodes.
   bool write_in_older_words(Expression& call, int32_t at) {
     const int64_t opset = wording_.opset;
     if (call.name == "Clip" && opset >= 8 && opset < 12 &&
         wording_.element != DataType::float32) {
       // Clip of these opsets takes float only in ONNX Runtime; Max and Min take double too.
-      std::string value = value_of(call.operands.at(0), false);
+      std::string value = value_of(argument(call, 0), false);
       size_t last = 0;
       for (size_t slot = 1; slot < call.operands.size(); ++slot) {
         if (call.operands[slot].expression >= 0) last = slot;
@@ -397,7 +404,7 @@ class Writer {
         axes_literal_ = write_literal(literal, true);
         call.attributes.erase(call.attributes.begin() + static_cast<long>(slot));
         std::vector<std::string> inputs;
-        inputs.push_back(value_of(call.operands.at(0), false));
+        inputs.push_back(value_of(argument(call, 0), false));
         onnx::NodeProto& node = add_node(call.name);
         node.add_input(inputs[0]);
         node.add_input(axes_literal_);
@@ -407,7 +414,7 @@ class Writer {
       }
     }
     if (call.name == "DFT" && opset >= 17 && opset < 20 && call.operands.size() > 2) {
-      const Expression& axis = expression(call.operands[2].expression);
+      const Expression& axis = expression(argument(call, 2).expression);
       if (axis.kind != ExpressionKind::number)
         throw OpsetError(fmt::format("{} needs DFT of opset 20 for a computed axis, the model has opset {}",
                                      who(), opset));
@@ -416,8 +423,7 @@ class Writer {
       return false;
     }
     if ((call.name == "GreaterOrEqual" || call.name == "LessOrEqual") && opset == 11) {
-      const std::string first = value_of(call.operands.at(0), false),
-                        second = value_of(call.operands.at(1), false);
+      const std::string first = value_of(argument(call, 0), false), second = value_of(argument(call, 1), false);
       onnx::NodeProto& strict = add_node(call.name == "GreaterOrEqual" ? "Greater" : "Less");
       strict.add_input(first);
       strict.add_input(second);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "graph/names.h"
 #include "rewrite/opsets.h"
@@ -139,6 +140,14 @@ const graph::Constant* NormalForm::scalar(ValueId value) const {
   return constant->scalar() || !constant->attribute.empty() ? constant : nullptr;
 }
 
+bool NormalForm::has_operands(NodeId node, std::string_view name) const {
+  static const std::set<std::string_view> unary = {"Neg", "Reciprocal", "Clip", "Relu"},
+                                          binary = {"Mul", "Div", "Pow", "Add", "Sub"};
+  const bool two = binary.count(name) > 0;
+  if (!two && !unary.count(name)) return index_.input(node, 0) != none;
+  return index_.input(node, 0) != none && (!two || index_.input(node, 1) != none);
+}
+
 Form NormalForm::form(ValueId value) const {
   const graph::Value& at = index_.value(value);
   if (constants_.find(value)) return Form::constant;
@@ -146,6 +155,7 @@ Form NormalForm::form(ValueId value) const {
   const NodeId node = producer(value);
   if (node == none) return Form::opaque;
   const std::string_view name = op(node);
+  if (!has_operands(node, name)) return Form::opaque;
   if (name == "Mul" || name == "Div" || name == "Neg" || name == "Reciprocal") return Form::product;
   if (name == "Pow") {
     const graph::Constant* power = scalar(index_.input(node, 1));
@@ -381,7 +391,7 @@ std::optional<ScaledClip> NormalForm::scaled_clip(ValueId value) const {
 
 std::optional<Operation> NormalForm::operation(ValueId value) const {
   const NodeId node = producer(value);
-  if (node == none) return {};
+  if (node == none || !has_operands(node, op(node))) return {};
   const onnx::NodeProto& proto = index_.proto(node);
   Operation operation;
   operation.op = proto.op_type();

@@ -139,5 +139,11 @@ TEST(Fallback, AFunctionThatIsThereMayMeanTheSame) {
                      pattern, DataType::float32));
 }
 
+// Found by tests/fuzz/definition.cc.
+TEST(Fallback, ACallThatLacksAnArgumentIsRefused) {
+  EXPECT_THROW(write_body(op("y = Where(GreaterOrEqual(x), x, x)"), DataType::float32, 11), InputError);
+  EXPECT_THROW(write_body(op("y = Clip(, 0, 6)"), DataType::float64, 9), InputError);
+}
+
 }  // namespace
 }  // namespace graft::rewrite

@@ -290,5 +290,21 @@ TEST(Matching, LongProductsAndSumsEndQuickly) {
   }
 }
 
+// Found by tests/fuzz/definition.cc.
+TEST(Match, ADefinitionWithOperandsLeftOutMatchesNothing) {
+  for (const char* text : {"y = Add(, x)", "y = Mul(x, Min(6, Add(, Add(x, , 3))))", "y = Sqrt()", "y = Neg()",
+                           "y = Pow(, x)", "y = Where(, x, x)"}) {
+    const Signature signature{"my.ops", "Op", {"x"}, {"y"}, {}, {}};
+    const Pattern pattern(parse_definition(text, 17, signature));
+    onnx::FunctionProto function = write_function(pattern.definition(), {});
+    graph::Index index(function);
+    const graph::Constants constants(index);
+    const Spellings spellings(index);
+    const NormalForm normal(index, constants, spellings);
+    const graph::Types types(index, constants);
+    EXPECT_FALSE(Matcher(normal, types).match(pattern, index.find(0, "y"))) << text;
+  }
+}
+
 }  // namespace
 }  // namespace graft::rewrite

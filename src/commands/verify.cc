@@ -7,9 +7,11 @@
 #include "commands/command.h"
 #include "commands/differences.h"
 #include "error.h"
+#include "report/progress.h"
 #include "report/table.h"
 #include "runtime/library.h"
 #include "runtime/runtime.h"
+#include "verify/bisect.h"
 #include "verify/judgement.h"
 
 namespace graft {
@@ -30,6 +32,7 @@ struct VerifyArguments {
   int seeds = 3;
   int threads = 1;
   bool special = false;
+  bool bisect = false;
   bool no_float64 = false;
   std::string tolerance;
   CommonOptions common;
@@ -119,12 +122,12 @@ ordered_json entries_of(const verify::Levels& levels) {
 }
 
 void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtime,
-                const Judgement& judgement) {
+                const Judgement& judgement, const std::optional<verify::Culprit>& culprit) {
   ordered_json others = ordered_json::array();
   for (const verify::OtherInputs& other : judgement.others) {
     others.push_back({{"distribution", to_string(other.distribution)}, {"outputs", entries_of(other)}});
   }
-  const ordered_json report{{"schema", "graft.verify/1"},
+  ordered_json report{{"schema", "graft.verify/1"},
                             {"reference", arguments.reference},
                             {"candidate", arguments.candidate},
                             {"libraries", arguments.libraries},
@@ -138,6 +141,11 @@ void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtim
                             {"float64_note", judgement.float64_note},
                             {"outputs", entries_of(judgement)},
                             {"others", others}};
+  if (culprit)
+    report["first_difference"] = {{"value", culprit->value},
+                                  {"reference_node", culprit->reference_node},
+                                  {"candidate_node", culprit->candidate_node},
+                                  {"reason", culprit->reason}};
   graft::print_json(report);
 }
 
@@ -190,15 +198,34 @@ void print_table(const VerifyArguments& arguments, const runtime::Runtime& runti
   fmt::print("\n{}\n", equal ? "equal" : "the same within rounding");
 }
 
+void print_culprit(const std::optional<verify::Culprit>& culprit) {
+  if (!culprit) {
+    fmt::print("\nfirst node that differs: not found; no value that both models make under one name drifts alone\n");
+    return;
+  }
+  fmt::print("\nfirst node that differs: {}, which makes {}\n", culprit->candidate_node,
+             report::printable(culprit->value));
+  if (culprit->reference_node != culprit->candidate_node)
+    fmt::print("in the reference:        {}\n", culprit->reference_node);
+  fmt::print("there:                   {}\n", culprit->reason);
+}
+
 int verify_models(const VerifyArguments& arguments) {
   const verify::JudgeOptions options = options_of(arguments);
   const auto runtime = runtime::Runtime::load(runtime::find_runtime(arguments.common.runtime));
   for (const std::filesystem::path& library : options.libraries) runtime::try_library(*runtime, library);
   const Judgement judgement = verify::judge(runtime, arguments.reference, arguments.candidate, options);
+  std::optional<verify::Culprit> culprit;
+  if (arguments.bisect && !judgement.passed()) {
+    report::Progress progress(!arguments.common.quiet && !arguments.common.json);
+    culprit = verify::bisect(runtime, arguments.reference, arguments.candidate, options, judgement.plan,
+                             [&](const std::string& what) { progress.say(what); });
+  }
   if (arguments.common.json) {
-    print_json(arguments, *runtime, judgement);
+    print_json(arguments, *runtime, judgement, culprit);
   } else if (!arguments.common.quiet) {
     print_table(arguments, *runtime, judgement);
+    if (arguments.bisect && !judgement.passed()) print_culprit(culprit);
   }
   std::fflush(stdout);
   if (!judgement.passed())
@@ -232,6 +259,7 @@ void add_verify(CLI::App& app, Command& chosen) {
       "--tolerance", arguments->tolerance,
       "Allowed difference of floating outputs, in place of the float64 evaluation: one number, or "
       "ABSOLUTE,RELATIVE");
+  command->add_flag("--bisect", arguments->bisect, "On drift, find the first node that differs");
   command->add_flag("--no-float64", arguments->no_float64,
                     "Do not evaluate the reference in float64; judge by the default tolerance");
   add_common_options(*command, arguments->common);

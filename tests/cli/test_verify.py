@@ -256,3 +256,30 @@ def test_a_runtime_without_a_library(run_graft, reference, tmp_path):
     (tmp_path / "old/onnxruntime/capi/_pybind_state.py").write_text("")
     error = one_line(run_graft("verify", reference, reference, "--runtime", tmp_path / "old", check=2))
     assert error.endswith("give one of version 1.19 or newer")
+
+
+@pytest.mark.parametrize("place", [0, 7, 23])
+def test_bisect_names_the_node_that_drifts(run_graft, models, tmp_path, place):
+    """A clip at 6 of PP-OCRv4's detector becomes one at 6.001."""
+    model = onnx.load(models / "pp-ocrv4-det.onnx")
+    clip = [n for n in model.graph.node if n.op_type == "Clip"][place]
+    model.graph.initializer.append(numpy_helper.from_array(np.array(6.001, np.float32), "nearly_six"))
+    clip.input[2] = "nearly_six"
+    onnx.save(model, tmp_path / "planted.onnx")
+    options = ["--shape", "x=1,3,96,96", "--bisect"]
+    done = run_graft("verify", models / "pp-ocrv4-det.onnx", tmp_path / "planted.onnx", *options, "--json", check=1)
+    report = json.loads(done.stdout)
+    assert report["passed"] is False and report["first_difference"]["value"] == clip.output[0]
+    assert report["first_difference"]["candidate_node"] == f"Clip `{clip.name}`"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["planted.onnx"]
+
+
+def test_bisect_of_models_that_share_no_value_says_so(run_graft, tmp_path):
+    for name, factor in (("a", 2.0), ("b", 2.5)):
+        graph = helper.make_graph(
+            [helper.make_node("Mul", ["x", "c"], [f"{name}1"]), helper.make_node("Neg", [f"{name}1"], ["y"])], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])],
+            [numpy_helper.from_array(np.array(factor, np.float32), "c")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
+    done = run_graft("verify", tmp_path / "a.onnx", tmp_path / "b.onnx", "--bisect", check=1)
+    assert "first node that differs: Neg, which makes y" in done.stdout

@@ -827,7 +827,7 @@ bool Matcher::solve_operation(const Goal& goal, ValueId wanted) {
     if (!use_constants(expansion->constants)) return false;
     return solve_logistic(goal, *asked, expansion->factors[0].value);
   }
-  if (asked->op == "Softplus" && operation->op == "Log" && goal.under_tanh) {
+  if (asked->op == "Softplus" && operation->op == "Log" && operation->domain.empty() && goal.under_tanh) {
     // Log(1 + exp(x)) overflows where Softplus does not; under Tanh both give 1.
     std::vector<NodeId> more;
     const auto sum = model_.sum(model_.resolve(operation->operands.at(0), &more));

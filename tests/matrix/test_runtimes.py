@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from matrix.versions import OWN, ROOT, VERSIONS
 
@@ -140,3 +141,48 @@ def test_the_versions_agree(answer, original, injected, ops_library, library):
         for version in VERSIONS
     }
     assert max(differences.values()) <= TOLERANCE, differences
+
+
+def chains_of_two_types(path, opset):
+    """Writes a model of a HardSwish chain and an erf GELU in float, and the same in double behind a Cast."""
+    nodes, tensors, value = [], [], "x"
+    for prefix, element in (("f", numpy.float32), ("d", numpy.float64)):
+        def name(part, prefix=prefix):
+            return f"{prefix}_{part}"
+        nodes += [helper.make_node("Cast", [value], [name("x")], to=helper.np_dtype_to_tensor_dtype(numpy.dtype(element))),
+                  helper.make_node("Add", [name("x"), name("3")], [name("a")]),
+                  helper.make_node("Clip", [name("a"), name("0"), name("6")], [name("c")]),
+                  helper.make_node("Mul", [name("x"), name("c")], [name("m")]),
+                  helper.make_node("Div", [name("m"), name("6")], [name("h")])]
+        if element == numpy.float32:  # ORT's CPU has no Erf of double
+            nodes += [helper.make_node("Div", [name("h"), name("root")], [name("r")]), helper.make_node("Erf", [name("r")], [name("e")]),
+                      helper.make_node("Add", [name("e"), name("1")], [name("p")]), helper.make_node("Mul", [name("h"), name("p")], [name("q")])]
+        nodes.append(helper.make_node("Mul", [name("q" if element == numpy.float32 else "h"), name("half")], [name("g")]))
+        tensors += [numpy_helper.from_array(numpy.array(v, element), name(n)) for n, v in
+                    {"3": 3, "0": 0, "6": 6, "1": 1, "half": 0.5, "root": 2 ** 0.5}.items()]
+        value = name("g")
+    nodes.append(helper.make_node("Cast", [value], ["y"], to=onnx.TensorProto.FLOAT))
+    values = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [1, 3, 320, 320]) for n in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return path
+
+
+@pytest.fixture(scope="module", params=[13, 17])
+def two_types(request, folder, run_graft, ops_library):
+    """Gives a model with sites of two types and the same injected: below opset 15 the nodes bring the literals."""
+    model, output = folder / f"types{request.param}.onnx", folder / f"types{request.param}_injected.onnx"
+    run_graft("inject", chains_of_two_types(model, request.param), "--library", ops_library, "-o", output, "--no-verify", check=0)
+    nodes = [n for n in onnx.load(output).graph.node if n.domain == "graft"]
+    assert [n.op_type for n in nodes] == ["HardSwish", "Gelu", "HardSwish"]
+    assert bool(nodes[0].attribute) == (request.param < 15)
+    return model, output
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_fallbacks_of_two_types(answer, two_types, ops_library, version):
+    model, output = two_types
+    before = answer(version, model).value
+    for library in (ops_library, None):
+        # One rounding in place of several of numbers up to 1, and ORT's own Erf.
+        assert largest_difference(answer(version, output, library).value, before) <= 1e-6

@@ -76,7 +76,10 @@ verify::JudgeOptions options_of(const VerifyArguments& arguments) {
   options.threads = arguments.threads;
   options.plan.seed = arguments.seed;
   options.float64 = !arguments.no_float64;
-  if (arguments.special) options.also.push_back(verify::Distribution::special);
+  if (arguments.special) {
+    options.also.push_back(verify::Distribution::special);
+    options.batches = {1, 0};
+  }
   if (!arguments.tolerance.empty()) options.tolerance = parse_tolerance(arguments.tolerance);
   options.plan.shapes = parse_shapes(arguments.shapes);
   for (const std::string& text : arguments.inputs) read_input(text, options.plan.values);
@@ -135,6 +138,7 @@ void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtim
                             {"threads", arguments.threads},
                             {"seed", arguments.seed},
                             {"sets", judgement.sets},
+                            {"batches", judgement.batches},
                             {"inputs", json_of(judgement.plan)},
                             {"passed", judgement.passed()},
                             {"reason", judgement.reason},
@@ -181,7 +185,9 @@ void print_table(const VerifyArguments& arguments, const runtime::Runtime& runti
   for (const std::string& library : arguments.libraries) fmt::print("library    {}\n", library);
   fmt::print("runtime    ONNX Runtime {}, {}\n", runtime.version(),
              report::counted(arguments.threads, "thread"));
-  fmt::print("inputs     {}, {}\n\n", inputs_text(judgement.plan), report::counted(judgement.sets, "set"));
+  fmt::print("inputs     {}, {}{}\n\n", inputs_text(judgement.plan), report::counted(judgement.sets, "set"),
+             judgement.batches.empty() ? ""
+                                       : fmt::format(", first dimension {} too", fmt::join(judgement.batches, " and ")));
 
   using report::Align;
   report::Table table(
@@ -254,7 +260,8 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
   command->add_flag("--special", arguments->special,
-                    "Also inputs with NaN, infinities, zeros of both signs, denormals");
+                    "Also inputs with NaN, infinities, zeros of both signs, denormals; and an open first dimension of 1 and "
+                    "of 0, where the reference takes it");
   command->add_option(
       "--tolerance", arguments->tolerance,
       "Allowed difference of floating outputs, in place of the float64 evaluation: one number, or "

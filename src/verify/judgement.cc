@@ -120,6 +120,20 @@ std::string drift_of(const Levels& levels, size_t output, const JudgeOptions& op
   return "";
 }
 
+/// Changes the first dimension of every input that leaves it open; false when there is none.
+bool set_batch(const Session& session, InputPlan& plan, int64_t size) {
+  bool changed = false;
+  for (const runtime::ValueDescription& input : session.inputs()) {
+    const auto shape = plan.shapes.find(input.name);
+    if (input.shape.empty() || input.shape[0].size >= 0 || shape == plan.shapes.end() || shape->second.empty() ||
+        plan.values.contains(input.name) || shape->second[0] == size)
+      continue;
+    shape->second[0] = size;
+    changed = true;
+  }
+  return changed;
+}
+
 /// Holds what one set of inputs gave: the float64 evaluation and the candidate's outputs at both levels.
 struct Evaluated {
   Distribution distribution;
@@ -283,6 +297,33 @@ Judgement judge(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem
       judgement.others.push_back({levels, plan.distribution});
     }
     ++judgement.sets;
+  }
+  for (const int64_t size : options.batches) {
+    InputPlan plan = judgement.plan;
+    if (!judgement.passed() || !set_batch(reference_optimised, plan, size)) continue;
+    std::vector<Tensor> inputs, expected, expected_plain;
+    try {
+      inputs = make_inputs(reference_optimised, plan);
+      expected = reference_optimised.run(inputs);
+      expected_plain = reference_plain.run(inputs);
+    } catch (const InputError&) {
+      continue;  // the model does not take this size
+    }
+    judgement.batches.push_back(size);
+    try {
+      const auto against = [&](const std::vector<Tensor>& wanted, const std::vector<Tensor>& outputs) {
+        return compare_outputs(reference_optimised, wanted, outputs, options.tolerance);
+      };
+      const Levels levels{against(expected, candidate_optimised.run(inputs)),
+                          against(expected_plain, candidate_plain.run(inputs)),
+                          against(expected_plain, expected),
+                          {},
+                          {}};
+      for (size_t i = 0; i < expected.size() && judgement.passed(); ++i)
+        judgement.reason = drift_of(levels, i, options, false, plan);
+    } catch (const InputError& error) {
+      judgement.reason = fmt::format("with {} as the first dimension, which the reference takes: {}", size, error.what());
+    }
   }
   for (const Evaluated& set : evaluated) {
     if (!judgement.passed() || options.tolerance) break;

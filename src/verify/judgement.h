@@ -21,6 +21,7 @@ struct JudgeOptions {
   InputPlan plan = {};
   int seeds = 3;  ///< sets of normal inputs, from plan.seed on
   std::vector<Distribution> also = {Distribution::wide, Distribution::strokes};  ///< one more set of each
+  std::vector<int64_t> batches = {};  ///< sizes of open first dimensions to run on too, where the reference takes them
   int threads = 1;
   std::optional<Tolerance> tolerance = {};  ///< given: it alone decides on floating outputs
   bool float64 = true;                      ///< evaluate the reference in float64
@@ -52,6 +53,7 @@ struct Judgement : Levels {
   std::vector<OtherInputs> others;
   InputPlan plan;            ///< settled: the shapes that were used
   int sets = 0;              ///< of inputs that both models were run on
+  std::vector<int64_t> batches;  ///< sizes of first dimensions that the reference took
   std::string float64_note;  ///< why there is no float64 evaluation, or what it lacks; one line, empty when
                              ///< it is whole
   std::string reason;        ///< why it failed, one line that names output and place; empty when it passed

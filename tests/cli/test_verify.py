@@ -283,3 +283,18 @@ def test_bisect_of_models_that_share_no_value_says_so(run_graft, tmp_path):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / f"{name}.onnx")
     done = run_graft("verify", tmp_path / "a.onnx", tmp_path / "b.onnx", "--bisect", check=1)
     assert "first node that differs: Neg, which makes y" in done.stdout
+
+
+def test_special_runs_empty_and_single_batches_too(run_graft, tmp_path):
+    """The candidate reshapes with a fixed batch, so it refuses other batches than the reference takes."""
+    reference = hard_swish(tmp_path / "reference.onnx")
+    done = run_graft("verify", reference, reference, "--special", "--json", "--shape", "x=4,64", check=0)
+    assert json.loads(done.stdout)["batches"] == [1, 0]
+    candidate = onnx.load(reference)
+    candidate.graph.initializer.append(numpy_helper.from_array(np.array([4, 64]), "shape"))
+    candidate.graph.node[-1].output[0] = "before"
+    candidate.graph.node.append(helper.make_node("Reshape", ["before", "shape"], ["y"]))
+    onnx.save(candidate, tmp_path / "candidate.onnx")
+    run_graft("verify", reference, tmp_path / "candidate.onnx", "--shape", "x=4,64", check=0)
+    done = run_graft("verify", reference, tmp_path / "candidate.onnx", "--special", "--shape", "x=4,64", check=1)
+    assert "with 1 as the first dimension, which the reference takes" in one_line(done)

@@ -282,6 +282,31 @@ TEST(Float64, WidensConstantsCastsFunctionsAndSubgraphs) {
   }
 }
 
+TEST(Float64, RoundsValuesOf16BitsAtEachNodeWhenAsked) {
+  TemporaryFolder folder;
+  for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+    ModelBuilder model;
+    Tensor small = Tensor::zeros(type, {}), one = Tensor::zeros(type, {});
+    set_element(small, 0, 0x1p-13);
+    set_element(one, 0, 1);
+    model.constant("small", small);
+    model.constant("one", one);
+    model.input("x", type, {3});
+    model.node("Add", {"x", "small"}, {"a"});  // is lost beside 1 in both types
+    model.node("Sub", {"a", "one"}, {"y"});
+    model.output("y", type, {3});
+    const auto file = model.write(folder / "model.onnx");
+    Tensor x = Tensor::zeros(type, {3});
+    for (size_t i = 0; i < 3; ++i) set_element(x, i, static_cast<double>(i) + 1);
+    Float64Evaluation exact(loaded_runtime(), file), rounded(loaded_runtime(), file, {}, 1, Halves::rounded);
+    EXPECT_TRUE(exact.has_halves());
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(element_as_double(exact.run({x})[0], i), static_cast<double>(i) + 0x1p-13);
+      EXPECT_EQ(element_as_double(rounded.run({x})[0], i), static_cast<double>(i));
+    }
+  }
+}
+
 TEST(Float64, NamesWhatItRounds) {
   TemporaryFolder folder;
   ModelBuilder model;

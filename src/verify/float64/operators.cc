@@ -33,8 +33,8 @@ double softsign(double x) { return x / (1 + std::abs(x)); }
 double thresholded_relu(double x, float alpha) { return x > alpha ? x : 0; }
 double mish(double x) { return x * std::tanh(softplus(x)); }
 double erf(double x) { return std::erf(x); }
-double round_to_float16(double x) { return to_float(float16(static_cast<float>(x))); }
-double round_to_bfloat16(double x) { return to_float(bfloat16(static_cast<float>(x))); }
+double round_to_float16(double x) { return to_float(to_float16(static_cast<float>(x))); }
+double round_to_bfloat16(double x) { return to_float(to_bfloat16(static_cast<float>(x))); }
 double tan(double x) { return std::tan(x); }
 double asin(double x) { return std::asin(x); }
 double acos(double x) { return std::acos(x); }

@@ -25,13 +25,15 @@ def one_node(op, domain, inputs, outputs=("y",), output_types=None, node_name="t
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
-def session(model, *libraries, threads=1, optimised=True):
-    """Loads a model with operator libraries."""
+def session(model, *libraries, threads=1, optimised=True, entries={}):
+    """Loads a model with operator libraries, and entries of the session's configuration."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     if not optimised:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for key, value in entries.items():
+        options.add_session_config_entry(key, value)
     for library in libraries:
         options.register_custom_ops_library(str(library))
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

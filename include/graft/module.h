@@ -147,9 +147,27 @@ template <class F, class Results, class C, class... T, class... A>
 std::unique_ptr<Kernel> make_generic(const Operator& op, const NodeInfo& node, std::type_identity<std::tuple<A...>>) {
   using Body = GenericBody<F, C, A...>;
   const auto read = [&]<size_t... J>(std::index_sequence<J...>) {
-    return std::tuple<A...>{attribute_param<A>::from(node.read(op.attributes[J]))...};
+    return std::tuple<A...>{read_attribute<A>(node, op.attributes[J])...};
   };
   return std::make_unique<ElementwiseKernel<Body, Results, T...>>(Body{read(std::index_sequence_for<A...>{})});
+}
+
+/// Offers the output to every input of its type, as ORT asks for it: each element is read before it is written.
+template <size_t N>
+size_t elementwise_pairs(int** inputs, int** outputs) {
+  *inputs = new int[N];
+  *outputs = new int[N];
+  for (size_t i = 0; i < N; ++i) {
+    (*inputs)[i] = int(i);
+    (*outputs)[i] = 0;
+  }
+  return N;
+}
+/// Gives that function for inputs T and outputs R when all inputs have the first output's type, else null.
+template <class... T, class R, class... More>
+constexpr auto elementwise_pairs_of(Returns<R, More...>) -> size_t (*)(int**, int**) {
+  if constexpr ((std::is_same_v<T, R> && ...)) return &elementwise_pairs<sizeof...(T)>;
+  else return nullptr;
 }
 
 /// Is the type that attributes are turned into: that of the first input that is a number.
@@ -217,13 +235,9 @@ class Module {
       set_inference<First, tensors, Rule>(op);
     } else {
       static_assert(tensors >= 1, "an elementwise operator needs at least one parameter that is not an attribute");
-      op.elementwise = true;
-      op.shape_rule = ShapeRule::broadcast;
+      make_elementwise(op);
       set_arguments(op, tensors, 1);
       (add_elementwise<F, attributes>(op, std::make_index_sequence<tensors>{}), ...);
-      op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
-        detail::BroadcastRule::infer(in, std::tuple<>{}, out);
-      };
     }
     op.attributes.resize(attributes);
     if constexpr (attributes > 0) {
@@ -256,6 +270,15 @@ class Module {
     for (size_t i = 0; i < outputs; ++i) op.outputs[i].name = i ? "y" + std::to_string(i) : "y";
   }
 
+  /// Gives an operator the shapes of an elementwise one.
+  static void make_elementwise(Operator& op) {
+    op.elementwise = true;
+    op.shape_rule = ShapeRule::broadcast;
+    op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+      detail::BroadcastRule::infer(in, std::tuple<>{}, out);
+    };
+  }
+
   template <class F, class... Options>
   void def_generic(std::string_view name, Options... options) {
     static_assert(std::is_empty_v<F>, "a generic functor has no data members: give it attributes as trailing parameters");
@@ -265,11 +288,7 @@ class Module {
     constexpr size_t count = generic_inputs<F, typed, attributes>();
 
     Operator& op = add(name);
-    op.elementwise = true;
-    op.shape_rule = ShapeRule::broadcast;
-    op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
-      detail::BroadcastRule::infer(in, std::tuple<>{}, out);
-    };
+    make_elementwise(op);
     op.attributes.resize(attributes);
     using Stored = detail::generic_attributes<Options...>;
     [&]<size_t... I>(std::index_sequence<I...>) {
@@ -309,7 +328,8 @@ class Module {
                               detail::dtypes_of(Results{}),
                               [](const Operator& o, const NodeInfo& node) {
                                 return detail::make_generic<F, Results, C, always<I, E>...>(o, node, std::type_identity<Stored>{});
-                              }});
+                              },
+                              detail::elementwise_pairs_of<always<I, E>...>(Results{})});
     };
     (add_type(std::type_identity<T>{}), ...);
   }
@@ -322,7 +342,8 @@ class Module {
       using C = typename detail::attribute_number<T...>::type;
       op.overloads.push_back({{dtype_of<T>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& node) {
                                 return detail::make_generic<F, detail::Returns<R>, C, T...>(o, node, std::type_identity<Stored>{});
-                              }});
+                              },
+                              detail::elementwise_pairs_of<T...>(detail::Returns<R>{})});
     };
     (add_signature(std::type_identity<Signature>{}), ...);
   }
@@ -362,7 +383,8 @@ class Module {
              return std::make_unique<detail::ElementwiseKernel<Body, detail::Returns<R>, detail::parameter<S, I>...>>(
                  Body{std::move(attributes)});
            }(Read::read(o, reader));
-         }});
+         },
+         detail::elementwise_pairs_of<detail::parameter<S, I>...>(detail::Returns<R>{})});
   }
 
   template <class S, size_t Tensors>
@@ -385,7 +407,7 @@ class Module {
     check_arities(op, "input", inputs, op.inputs);
     check_arities(op, "output", outputs, op.outputs);
     if (outputs.empty()) fail(op.full_name(), " has no output: take an Out<T>");
-    if constexpr (detail::has_inout<S, Tensors>()) op.may_inplace = &detail::inout_pairs<S, Tensors>;
+    op.reads_node = detail::reads_node<S, Tensors>();
   }
 
   static void check_arities(const Operator& op, std::string_view what, const std::vector<Argument>& found,
@@ -409,7 +431,9 @@ class Module {
                             detail::output_dtypes<S, Tensors>(),
                             [](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
                               return std::make_unique<detail::FunctionKernel<F, Rule, Tensors>>(o, node);
-                            }});
+                            },
+                            detail::inout_pairs_of<S, Tensors>(),
+                            detail::any_dtypes<S, Tensors>()});
     const Overload& added = op.overloads.back();
     if (added.inputs.size() != op.inputs.size() || added.outputs.size() != op.outputs.size()) {
       fail(op.full_name(), ": its functions differ in the number of inputs or outputs; ORT knows one schema a name");
@@ -451,6 +475,10 @@ class Module {
                   "a functor with ordinary scalar parameters: write `auto` for them (it is then traced), or pass a function");
     Operator& op = add(name);
     describe_tensors<S, S::arity>(op);
+    if constexpr (requires { &F::prepare; }) {  // which may keep its Node for later
+      using P = detail::signature_of<decltype(&F::prepare)>;
+      op.reads_node = op.reads_node || detail::reads_node<P, P::arity>();
+    }
     using Rule = typename detail::find_rule<Options...>::type;
     add_stateful<F, Rule>(op, members<F>(options...));
     apply(op, std::move(options)...);
@@ -481,12 +509,14 @@ class Module {
                             detail::output_dtypes<S, S::arity>(),
                             [members](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
                               return std::make_unique<detail::StatefulKernel<F, Rule, T...>>(o, node, members);
-                            }});
+                            },
+                            detail::inout_pairs_of<S, S::arity>(),
+                            detail::any_dtypes<S, S::arity>()});
     op.shape_rule = Rule::rule;
     if constexpr (Rule::rule != ShapeRule::computed) {
       op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
         [&]<size_t... I>(std::index_sequence<I...>) {
-          Rule::infer(in, std::tuple<T...>{T(detail::attribute_param<T>::from(reader.read(op.attributes[I])))...}, out);
+          Rule::infer(in, std::tuple<T...>{T(detail::read_attribute<T>(reader, op.attributes[I]))...}, out);
         }(std::index_sequence_for<T...>{});
       };
     } else {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <limits>
 #include <mutex>
@@ -37,22 +36,6 @@ OrtStatus* as_status(const OrtApi& api, Work work) noexcept {
   }
 }
 
-/// Offers the output to every input of its type: each element is read before it is written.
-template <size_t N>
-size_t may_inplace(int** inputs, int** outputs) {
-  *inputs = new int[N];
-  *outputs = new int[N];
-  for (size_t i = 0; i < N; ++i) {
-    (*inputs)[i] = int(i);
-    (*outputs)[i] = 0;
-  }
-  return N;
-}
-inline auto may_inplace_for(size_t inputs) -> size_t (*)(int**, int**) {
-  constexpr std::array<size_t (*)(int**, int**), 4> by_count{&may_inplace<1>, &may_inplace<2>, &may_inplace<3>, &may_inplace<4>};
-  return inputs >= 1 && inputs <= by_count.size() ? by_count[inputs - 1] : nullptr;
-}
-
 constexpr OrtCustomOpInputOutputCharacteristic characteristic(Arity arity) {
   return arity == Arity::optional   ? INPUT_OUTPUT_OPTIONAL
          : arity == Arity::variadic ? INPUT_OUTPUT_VARIADIC
@@ -75,7 +58,7 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
   result.GetOutputCharacteristic = [](const OrtCustomOp* o, size_t i) { return characteristic(self(o).op->outputs[i].arity); };
   result.GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
   result.GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
-  result.GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };
+  result.GetVariadicInputHomogeneity = [](const OrtCustomOp* o) { return int(self(o).overload->any.empty()); };
   result.GetVariadicOutputMinArity = [](const OrtCustomOp*) { return 1; };
   result.GetVariadicOutputHomogeneity = [](const OrtCustomOp*) { return 1; };
   result.GetStartVersion = [](const OrtCustomOp*) { return 1; };
@@ -99,9 +82,8 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
       return as_status(*self(o).registration->api, [&] { infer_shapes(self(o), context); });
     };
   }
-  const bool one_type = std::ranges::all_of(overload.inputs, [&](DType t) { return t == overload.outputs[0]; });
   if (registration.version >= kApiWithInPlace) {
-    result.GetMayInplace = op.elementwise && one_type ? may_inplace_for(op.inputs.size()) : op.may_inplace;
+    result.GetMayInplace = overload.may_inplace;
     result.ReleaseMayInplace = [](int* inputs, int* outputs) {
       delete[] inputs;
       delete[] outputs;

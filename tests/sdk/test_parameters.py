@@ -101,10 +101,6 @@ def test_scratch(library):
         assert np.array_equal(s.run(None, {"x0": x[:n]})[0], x[:n][::-1])
 
 
-def test_node_name(library):
-    assert ort.run(ort.one_node("NameLength", DOMAIN, [F], output_types=["int64"]), library, np.ones(1, np.float32))[0] == len("the_node")
-
-
 def dense(weights, constant=True):
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])]
     initializers = [onnx.numpy_helper.from_array(weights, "w")]

@@ -79,11 +79,8 @@ struct OrtCall {
     const OrtValue* value = nullptr;
     check(api(), api().KernelContext_GetInput(context, index, &value));
     if (value == nullptr) return;  // an optional input that is left out
-    if (dtype != DType::string) return read_tensor(registration, value, dtype, tensor);
-    read_shape(registration, value, tensor.shape);
-    tensor.size = element_count(tensor.shape);
-    tensor.dtype = dtype;
-    tensor.data = add_strings(read_strings(api(), value, size_t(tensor.size))).data();
+    if (dtype != DType::string) read_numbers(registration, value, dtype, tensor);
+    else read_tensor(registration, value, dtype, tensor, add_strings({}));
   }
 
   std::vector<std::string>& add_strings(std::vector<std::string> list) {
@@ -121,7 +118,7 @@ inline void compute(const OrtNode& node, OrtKernelContext* context) {
   const std::span<Tensor> inputs = input_store, outputs = output_store;
   for (size_t i = 0; i < count; ++i) {
     const size_t position = std::min(i, types.size() - 1);
-    call.read_input(i, types[position], inputs[i]);
+    call.read_input(i, types[position] == DType::none ? node.any_types[i - position] : types[position], inputs[i]);
     if (!inputs[i].present() && op.inputs[position].arity != Arity::optional) {
       fail("the input ", op.inputs[position].name, " is required, and left out");
     }
@@ -130,7 +127,7 @@ inline void compute(const OrtNode& node, OrtKernelContext* context) {
                         outputs,
                         {&call, &OrtCall::output, &OrtCall::scratch, &OrtCall::release},
                         Pool(&call, registration.version >= kApiWithThreads ? &OrtCall::parallel_for : nullptr),
-                        node.name,
+                        node.info,
                         node.left_out};
   node.kernel->run(invocation);
   call.write_strings();

@@ -90,7 +90,7 @@ constexpr std::string_view shape_rule_name(ShapeRule rule) {
   return "computed";
 }
 
-inline void write_operator(JsonWriter& json, const Operator& op) {
+[[gnu::cold]] inline void write_operator(JsonWriter& json, const Operator& op) {
   const auto arguments = [&](const std::vector<Argument>& list) {
     json.list(list, [&](const Argument& a) {
       json.raw("{").key("name").string(a.name).raw(",").key("arity").string(arity_name(a.arity));
@@ -139,7 +139,7 @@ inline void write_operator(JsonWriter& json, const Operator& op) {
   json.raw("}");
 }
 
-inline std::string describe_as_json(const std::deque<Operator>& operators) {
+[[gnu::cold]] inline std::string describe_as_json(const std::deque<Operator>& operators) {
   JsonWriter json;
   json.raw("{").key("graft").raw("{").key("version").string(GRAFT_VERSION).raw(",").key("abi").number(GRAFT_ABI);
   json.raw("},").key("operators").list(operators, [&](const Operator& op) { write_operator(json, op); });

@@ -149,7 +149,7 @@ std::unique_ptr<Kernel> make_generic(const Operator& op, const NodeInfo& node, s
   const auto read = [&]<size_t... J>(std::index_sequence<J...>) {
     return std::tuple<A...>{read_attribute<A>(node, op.attributes[J])...};
   };
-  return std::make_unique<ElementwiseKernel<Body, Results, T...>>(Body{read(std::index_sequence_for<A...>{})});
+  return make_kernel<ElementwiseKernel<Body, Results, T...>>(Body{read(std::index_sequence_for<A...>{})});
 }
 
 /// Offers the output to every input of its type, as ORT asks for it: each element is read before it is written.
@@ -274,7 +274,7 @@ class Module {
   static void make_elementwise(Operator& op) {
     op.elementwise = true;
     op.shape_rule = ShapeRule::broadcast;
-    op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+    op.infer = [](const Operator&, const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
       detail::BroadcastRule::infer(in, std::tuple<>{}, out);
     };
   }
@@ -378,9 +378,9 @@ class Module {
     op.overloads.push_back(
         {{dtype_of<detail::parameter<S, I>>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& reader) {
            using Read = detail::attributes_of<S, sizeof...(I)>;
-           return [&]<class... A>(std::tuple<A...> attributes) -> std::unique_ptr<Kernel> {
+           return [&]<class... A>(std::tuple<A...> attributes) {
              using Body = detail::FunctionBody<F, A...>;
-             return std::make_unique<detail::ElementwiseKernel<Body, detail::Returns<R>, detail::parameter<S, I>...>>(
+             return make_kernel<detail::ElementwiseKernel<Body, detail::Returns<R>, detail::parameter<S, I>...>>(
                  Body{std::move(attributes)});
            }(Read::read(o, reader));
          },
@@ -429,8 +429,8 @@ class Module {
     using S = detail::signature_of<decltype(F)>;
     op.overloads.push_back({detail::input_dtypes<S, Tensors>(),
                             detail::output_dtypes<S, Tensors>(),
-                            [](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<detail::FunctionKernel<F, Rule, Tensors>>(o, node);
+                            [](const Operator& o, const NodeInfo& node) {
+                              return make_kernel<detail::FunctionKernel<F, Rule, Tensors>>(o, node);
                             },
                             detail::inout_pairs_of<S, Tensors>(),
                             detail::any_dtypes<S, Tensors>()});
@@ -444,8 +444,8 @@ class Module {
   static void set_inference(Operator& op) {
     op.shape_rule = Rule::rule;
     if constexpr (Rule::rule != ShapeRule::computed) {
-      op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
-        Rule::infer(in, detail::attributes_of<S, Tensors>::read(op, reader), out);
+      op.infer = [](const Operator& o, const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
+        Rule::infer(in, detail::attributes_of<S, Tensors>::read(o, reader), out);
       };
     } else {
       infer_inouts<S, Tensors>(op);
@@ -456,14 +456,14 @@ class Module {
   template <class S, size_t Tensors>
   static void infer_inouts(Operator& op) {
     if constexpr (detail::has_inout<S, Tensors>()) {
-      std::vector<size_t> inputs;
-      detail::for_each_parameter<S, Tensors>([&](auto p, Place place) {
-        if constexpr (decltype(p)::role == Role::inout) inputs.push_back(place.input);
-      });
-      if (inputs.size() != op.outputs.size()) return;
+      size_t known = 0;
+      detail::for_each_parameter<S, Tensors>([&](auto p, Place) { known += decltype(p)::role == Role::inout; });
+      if (known != op.outputs.size()) return;
       op.shape_rule = ShapeRule::same;
-      op.infer = [inputs](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
-        for (size_t i = 0; i < out.size(); ++i) out[i] = in[inputs[i]];
+      op.infer = [](const Operator&, const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+        detail::for_each_parameter<S, Tensors>([&](auto p, Place place) {
+          if constexpr (decltype(p)::role == Role::inout) out[place.output] = in[place.input];
+        });
       };
     }
   }
@@ -500,6 +500,7 @@ class Module {
 
   template <class F, class Rule, class... T>
   static void add_stateful(Operator& op, std::tuple<MemberAttribute<F, T>...> members) {
+    using Members = std::tuple<MemberAttribute<F, T>...>;
     using S = detail::signature_of<decltype(&F::operator())>;
     static_assert((detail::attribute_param<T>::supported && ...), "a data member is not of a type that an attribute can have");
     op.attributes.resize(sizeof...(T));
@@ -507,16 +508,18 @@ class Module {
         std::index_sequence_for<T...>{});
     op.overloads.push_back({detail::input_dtypes<S, S::arity>(),
                             detail::output_dtypes<S, S::arity>(),
-                            [members](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<detail::StatefulKernel<F, Rule, T...>>(o, node, members);
+                            [](const Operator& o, const NodeInfo& node) {
+                              const auto& bound = *static_cast<const Members*>(o.members.get());
+                              return make_kernel<detail::StatefulKernel<F, Rule, T...>>(o, node, bound);
                             },
                             detail::inout_pairs_of<S, S::arity>(),
                             detail::any_dtypes<S, S::arity>()});
+    op.members = std::make_shared<const Members>(std::move(members));
     op.shape_rule = Rule::rule;
     if constexpr (Rule::rule != ShapeRule::computed) {
-      op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
+      op.infer = [](const Operator& o, const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
         [&]<size_t... I>(std::index_sequence<I...>) {
-          Rule::infer(in, std::tuple<T...>{T(detail::read_attribute<T>(reader, op.attributes[I]))...}, out);
+          Rule::infer(in, std::tuple<T...>{T(detail::read_attribute<T>(reader, o.attributes[I]))...}, out);
         }(std::index_sequence_for<T...>{});
       };
     } else {
@@ -544,9 +547,10 @@ class Module {
     for (const Argument& argument : op.inputs) names.push_back(argument.name);
     for (const Argument& argument : op.outputs) names.push_back(argument.name);
     for (const Attribute& attribute : op.attributes) names.push_back(attribute.name);
-    std::ranges::sort(names);
-    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
-      fail(op.full_name(), ": two of its inputs, outputs and attributes are named ", *twice);
+    for (auto name = names.begin(); name != names.end(); ++name) {
+      if (std::find(names.begin(), name, *name) != name) {
+        fail(op.full_name(), ": two of its inputs, outputs and attributes are named ", *name);
+      }
     }
   }
 
@@ -629,7 +633,7 @@ inline const std::deque<Operator>& operators() {
 #define GRAFT_JOIN2(a, b) a##b
 #define GRAFT_JOIN(a, b) GRAFT_JOIN2(a, b)
 #define GRAFT_OPS_NAMED(function, block, m, d)           \
-  static void function(::graft::Module& m);              \
+  [[gnu::cold]] static void function(::graft::Module& m); \
   static ::graft::detail::Block block((d), &function);   \
   static void function([[maybe_unused]] ::graft::Module& m)
 #define GRAFT_OPS_2(m, d) GRAFT_OPS_NAMED(GRAFT_JOIN(graft_ops_, __LINE__), GRAFT_JOIN(graft_block_, __LINE__), m, d)

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graft/attribute.h"
@@ -78,6 +78,12 @@ class Kernel {
   virtual void run(Invocation& call) const = 0;
 };
 
+/// Makes a kernel.
+template <class K, class... Arguments>
+std::unique_ptr<Kernel> make_kernel(Arguments&&... arguments) {
+  return std::unique_ptr<Kernel>(new K(std::forward<Arguments>(arguments)...));
+}
+
 enum class Arity : uint8_t { required, optional, variadic };
 
 /// Is an input or output of an operator.
@@ -93,7 +99,7 @@ struct Operator;
 struct Overload {
   std::vector<DType> inputs;  ///< DType::none: each tensor of a variadic input has a type of its own.
   std::vector<DType> outputs;
-  std::function<std::unique_ptr<Kernel>(const Operator&, const NodeInfo&)> create;
+  std::unique_ptr<Kernel> (*create)(const Operator&, const NodeInfo&);
   /// Lists which output may take the memory of which input, as ORT asks for it; null when none may.
   size_t (*may_inplace)(int** inputs, int** outputs) = nullptr;
   std::vector<DType> any{};  ///< The types that the tensors of an input of DType::none may have.
@@ -111,8 +117,9 @@ struct Operator {
   std::vector<Argument> outputs;
   std::vector<Attribute> attributes;
   ShapeRule shape_rule = ShapeRule::computed;
-  /// Infers the outputs' shapes from the inputs'; empty when they are known only after computing.
-  std::function<void(const AttributeReader&, std::span<const Shape>, std::span<Shape>)> infer;
+  /// Infers the outputs' shapes from the inputs'; null when they are known only after computing.
+  void (*infer)(const Operator&, const AttributeReader&, std::span<const Shape>, std::span<Shape>) = nullptr;
+  std::shared_ptr<const void> members;  ///< Of an operator with state: the tuple of its MemberAttributes.
   bool reads_node = false;  ///< A call reads what the node says: its attributes by name, its session's options.
   std::vector<Definition> definitions;
   std::vector<Overload> overloads;

@@ -42,7 +42,7 @@ constexpr OrtCustomOpInputOutputCharacteristic characteristic(Arity arity) {
                                     : INPUT_OUTPUT_REQUIRED;
 }
 
-inline OrtOperator make_ort_operator(const Registration& registration, const Operator& op, const Overload& overload) {
+[[gnu::cold]] inline OrtOperator make_ort_operator(const Registration& registration, const Operator& op, const Overload& overload) {
   OrtOperator result{};
   result.op = &op;
   result.overload = &overload;
@@ -95,7 +95,7 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
 // ---- registration ------------------------------------------------------------------------------------------------
 
 /// Finds or makes this library's registration in the runtime. One set of domain objects serves all sessions.
-inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t runtime, uint32_t version) {
+[[gnu::cold]] inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t runtime, uint32_t version) {
   static std::mutex mutex;
   static std::deque<Registration> all;
   const std::scoped_lock lock(mutex);

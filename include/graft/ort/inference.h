@@ -122,7 +122,7 @@ inline void infer_shapes(const OrtOperator& type, OrtShapeInferContext* context)
     return true;
   });
   if (overload == op.overloads.end()) return;
-  op.infer(InferenceAttributes(api, context), inputs, outputs);
+  op.infer(op, InferenceAttributes(api, context), inputs, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     // Up to 1.24 at least, ORT aborts when it is told of an output that the node leaves out, and does not say which.
     if (op.outputs[i].arity == Arity::required) set_output_shape(api, context, i, overload->outputs[i], outputs[i]);

@@ -206,7 +206,7 @@ template <class P>
 struct attribute_param<P> {
   using T = std::remove_const_t<typename P::value_type>;
   static_assert(!std::is_same_v<T, std::string> && !std::is_same_v<T, std::string_view>,
-                "ORT gives a kernel no list of strings: take one std::string and split it at a separator");
+                "ORT gives a kernel no list of strings: take a TensorOf<std::string>, or one std::string and split it at a separator");
   static constexpr bool supported = std::is_same_v<T, float> || std::is_same_v<T, int64_t>;
   static constexpr AttributeType type = std::is_same_v<T, float> ? AttributeType::floats : AttributeType::ints;
   using Stored = std::vector<T>;

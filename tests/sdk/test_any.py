@@ -5,16 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from onnx import TensorProto
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import ort  # noqa: E402
 
 DOMAIN = "sdk.params"
-ort.ELEMENT.update({
-    "string": TensorProto.STRING, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int16": TensorProto.INT16,
-    "uint16": TensorProto.UINT16, "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64,
-})
 NUMBERS = ["float", "double", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 NUMPY = {"float": "float32", "double": "float64"}
 

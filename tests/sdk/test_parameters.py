@@ -12,7 +12,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import ort  # noqa: E402
 
 DOMAIN = "sdk.params"
-ort.ELEMENT["string"] = TensorProto.STRING
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,8 @@ TEST(Host, GivesTensorAttributes) {
   const auto* y = reinterpret_cast<const float*>(caller.numbers.data());
   EXPECT_EQ((std::vector<float>(y, y + 4)), (std::vector<float>{11, 22, 13, 24}));
 
-  Caller wrong{.tensors = {{"table", {table.data(), kInt64, 1, &two}}}};
+  std::vector<int64_t> integers{10, 20};
+  Caller wrong{.tensors = {{"table", {integers.data(), kInt64, 1, &two}}}};
   EXPECT_FALSE(wrong("AddTable", {{x.data(), kFloat, 1, &four}}));
   EXPECT_EQ(wrong.error, "sdk.params::AddTable: attribute table: expected a tensor(float), got a tensor(int64)");
 }

@@ -139,7 +139,7 @@ constexpr std::string_view shape_rule_name(ShapeRule rule) {
   json.raw("}");
 }
 
-[[gnu::cold]] inline std::string describe_as_json(const std::deque<Operator>& operators) {
+[[gnu::cold]] inline std::string describe_as_json(const std::list<Operator>& operators) {
   JsonWriter json;
   json.raw("{").key("graft").raw("{").key("version").string(GRAFT_VERSION).raw(",").key("abi").number(GRAFT_ABI);
   json.raw("},").key("operators").list(operators, [&](const Operator& op) { write_operator(json, op); });
@@ -153,7 +153,7 @@ struct Description {
   std::vector<graft_entry> c_entries;
   graft_library library{};
 
-  explicit Description(const std::deque<Operator>& operators) : json(describe_as_json(operators)) {
+  explicit Description(const std::list<Operator>& operators) : json(describe_as_json(operators)) {
     for (const Operator& op : operators) {
       for (size_t i = 0; i < op.overloads.size(); ++i) {
         entries.push_back({{op.domain.c_str(), op.name.c_str(), uint32_t(i), nullptr}, &op, &op.overloads[i]});

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <new>
 #include <optional>
 #include <span>
@@ -167,7 +167,7 @@ class HostCall {
 
   const Operator& op_;
   const graft_host& host_;
-  std::deque<std::vector<std::string>> strings_;
+  std::list<std::vector<std::string>> strings_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
 };

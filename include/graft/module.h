@@ -10,7 +10,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -205,7 +205,7 @@ using generic_attributes = decltype(std::tuple_cat(
 /// Collects the operators of one domain of a library; GRAFT_OPS hands it out.
 class Module {
  public:
-  Module(std::string domain, std::deque<Operator>& operators) : domain_(std::move(domain)), operators_(operators) {}
+  Module(std::string domain, std::list<Operator>& operators) : domain_(std::move(domain)), operators_(operators) {}
 
   /// Defines an operator from a functor type: a generic one (elementwise, traced), or one with tensors and state.
   template <class F, class... Options>
@@ -592,7 +592,7 @@ class Module {
   }
 
   std::string domain_;
-  std::deque<Operator>& operators_;
+  std::list<Operator>& operators_;
 };
 
 namespace detail {
@@ -615,9 +615,9 @@ struct Block {
 };
 
 /// Collects what all blocks of this library define. Throws an Error when they contradict each other.
-inline const std::deque<Operator>& operators() {
-  static const std::deque<Operator> all = [] {
-    std::deque<Operator> result;
+inline const std::list<Operator>& operators() {
+  static const std::list<Operator> all = [] {
+    std::list<Operator> result;
     for (const Block* block = Block::first(); block; block = block->next) {
       Module module{std::string(block->domain), result};
       block->body(module);

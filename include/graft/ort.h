@@ -6,7 +6,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -97,12 +97,12 @@ constexpr OrtCustomOpInputOutputCharacteristic characteristic(Arity arity) {
 /// Finds or makes this library's registration in the runtime. One set of domain objects serves all sessions.
 [[gnu::cold]] inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t runtime, uint32_t version) {
   static std::mutex mutex;
-  static std::deque<Registration> all;
+  static std::list<Registration> all;
   const std::scoped_lock lock(mutex);
   for (const Registration& known : all) {
     if (known.base == base) return known;
   }
-  const std::deque<Operator>& ops = operators();
+  const std::list<Operator>& ops = operators();
   Registration& made = all.emplace_back(base, api, runtime, version);
   try {
     check(*api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &made.cpu));

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -83,7 +83,7 @@ struct Registration {
   uint32_t version;  ///< of the API in use: the smaller of the runtime's and the headers'
   LaterApi later;
   OrtMemoryInfo* cpu = nullptr;
-  std::deque<OrtOperator> operators{};
+  std::list<OrtOperator> operators{};
   std::vector<std::pair<std::string, OrtCustomOpDomain*>> domains{};
 
   Registration(const OrtApiBase* b, const OrtApi* a, uint32_t r, uint32_t v)

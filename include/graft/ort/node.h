@@ -1,7 +1,7 @@
 // A node of a session: attributes, constants and names while its kernel is made.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -188,7 +188,7 @@ class OrtNodeInfo final : public NodeInfo {
   std::unique_ptr<OrtKernelInfo, void (*)(OrtKernelInfo*)> kept_{nullptr, nullptr};
   std::string name_;
   std::vector<Tensor> constants_;
-  std::deque<std::vector<std::string>> constant_strings_;
+  std::list<std::vector<std::string>> constant_strings_;
 };
 
 /// Is a node of a session: the operator with its attributes bound.

@@ -8,7 +8,9 @@ from onnx import TensorProto, helper
 
 ELEMENT = {
     "float": TensorProto.FLOAT, "double": TensorProto.DOUBLE, "float16": TensorProto.FLOAT16,
-    "bfloat16": TensorProto.BFLOAT16, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "bool": TensorProto.BOOL,
+    "bfloat16": TensorProto.BFLOAT16, "bool": TensorProto.BOOL, "string": TensorProto.STRING,
+    "int8": TensorProto.INT8, "int16": TensorProto.INT16, "int32": TensorProto.INT32, "int64": TensorProto.INT64,
+    "uint8": TensorProto.UINT8, "uint16": TensorProto.UINT16, "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64,
 }
 
 
@@ -25,13 +27,15 @@ def one_node(op, domain, inputs, outputs=("y",), output_types=None, node_name="t
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
-def session(model, *libraries, threads=1, optimised=True):
-    """Loads a model with operator libraries."""
+def session(model, *libraries, threads=1, optimised=True, entries={}):
+    """Loads a model with operator libraries, and entries of the session's configuration."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     if not optimised:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for key, value in entries.items():
+        options.add_session_config_entry(key, value)
     for library in libraries:
         options.register_custom_ops_library(str(library))
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

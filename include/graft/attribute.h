@@ -42,21 +42,27 @@ class TensorAttribute {
  public:
   TensorAttribute() = default;
   explicit TensorAttribute(const Tensor& tensor) : tensor_(tensor) {
+    tensor_.data = nullptr;
+    if (tensor.dtype == DType::string) {
+      const auto* strings = static_cast<const std::string*>(tensor.data);
+      strings_.assign(strings, strings + tensor.size);
+      return;
+    }
     const auto* bytes = static_cast<const std::byte*>(tensor.data);
     bytes_.assign(bytes, bytes + (size_t(tensor.size) * dtype_bits(tensor.dtype) + 7) / 8);
-    tensor_.data = nullptr;
   }
   DType dtype() const { return tensor_.dtype; }
   /// Gives a view of the elements; it lives as long as this object.
   Tensor view() const {
     Tensor view = tensor_;
-    view.data = const_cast<std::byte*>(bytes_.data());
+    view.data = const_cast<void*>(tensor_.dtype == DType::string ? static_cast<const void*>(strings_.data()) : bytes_.data());
     return view;
   }
 
  private:
   Tensor tensor_;
   std::vector<std::byte> bytes_;
+  std::vector<std::string> strings_;
 };
 
 /// Holds the value of an attribute as ONNX stores it; monostate is none.
@@ -103,12 +109,19 @@ struct Attribute {
 class AttributeReader {
  public:
   virtual ~AttributeReader() = default;
-  /// Gives the value, or the default. Throws an Error when a required one is missing or the type is another.
-  virtual AttributeValue read(const Attribute& attribute) const = 0;
+  /// Finds the attribute of this name; monostate when the node has none. Throws an Error when it is of another type.
+  virtual AttributeValue find(const std::string& name, AttributeType type) const = 0;
 
- protected:
-  /// Gives the value when the attribute's limits allow it; else throws an Error.
-  static AttributeValue checked(const Attribute& attribute, AttributeValue value) {
+  /// Gives the value, or the default. Throws an Error when a required one is missing, the type is another, or the limits
+  /// do not allow the value.
+  AttributeValue read(const Attribute& attribute) const {
+    AttributeValue value = find(attribute.name, attribute.type);
+    if (std::holds_alternative<std::monostate>(value)) {
+      if (attribute.required()) {
+        fail("the attribute ", attribute.name, " (", attribute_type_name(attribute.type), ") is required, and missing");
+      }
+      return attribute.default_value;
+    }
     try {
       attribute.limits.check(value);
     } catch (const Error& error) {
@@ -121,6 +134,8 @@ class AttributeReader {
 /// Is a tensor attribute with elements of type T, as a parameter of an operator.
 template <Element T>
 class TensorOf {
+  static_assert(!std::is_same_v<T, int4> && !std::is_same_v<T, uint4>, "two 4-bit integers share a byte: take TensorOf<int8_t>");
+
  public:
   explicit TensorOf(TensorAttribute value) : value_(std::move(value)), view_(value_.view()) {
     if (value_.dtype() != dtype_of<T>) fail("expected a tensor(", dtype_name(dtype_of<T>), "), got a tensor(", dtype_name(value_.dtype()), ")");
@@ -191,7 +206,7 @@ template <class P>
 struct attribute_param<P> {
   using T = std::remove_const_t<typename P::value_type>;
   static_assert(!std::is_same_v<T, std::string> && !std::is_same_v<T, std::string_view>,
-                "ORT gives a kernel no list of strings: take one std::string and split it at a separator");
+                "ORT gives a kernel no list of strings: take a TensorOf<std::string>, or one std::string and split it at a separator");
   static constexpr bool supported = std::is_same_v<T, float> || std::is_same_v<T, int64_t>;
   static constexpr AttributeType type = std::is_same_v<T, float> ? AttributeType::floats : AttributeType::ints;
   using Stored = std::vector<T>;
@@ -206,6 +221,20 @@ struct attribute_param<TensorOf<T>> {
   using Stored = TensorOf<T>;
   static Stored from(AttributeValue value) { return Stored(std::get<TensorAttribute>(std::move(value))); }
 };
+
+/// Turns a value into what a kernel stores for a parameter of type P. Throws an Error that names the attribute.
+template <class P>
+typename attribute_param<P>::Stored stored_attribute(const std::string& name, AttributeValue value) {
+  try {
+    return attribute_param<P>::from(std::move(value));
+  } catch (const Error& error) {
+    fail("attribute ", name, ": ", error.what());
+  }
+}
+template <class P>
+auto read_attribute(const AttributeReader& reader, const Attribute& attribute) {
+  return stored_attribute<P>(attribute.name, reader.read(attribute));
+}
 
 /// Turns a default written in C++ into the value that ONNX stores, for an attribute of this type.
 template <class T>

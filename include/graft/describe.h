@@ -9,13 +9,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graft/describe_abi.h"
+#include "graft/host.h"
 #include "graft/module.h"
 #include "graft/operator.h"
 #include "graft/version.h"
@@ -91,7 +90,7 @@ constexpr std::string_view shape_rule_name(ShapeRule rule) {
   return "computed";
 }
 
-inline void write_operator(JsonWriter& json, const Operator& op) {
+[[gnu::cold]] inline void write_operator(JsonWriter& json, const Operator& op) {
   const auto arguments = [&](const std::vector<Argument>& list) {
     json.list(list, [&](const Argument& a) {
       json.raw("{").key("name").string(a.name).raw(",").key("arity").string(arity_name(a.arity));
@@ -100,7 +99,7 @@ inline void write_operator(JsonWriter& json, const Operator& op) {
     });
   };
   const auto types = [&](const std::vector<DType>& list) {
-    json.list(list, [&](DType type) { json.string(dtype_name(type)); });
+    json.list(list, [&](DType type) { json.string(type == DType::none ? "any" : dtype_name(type)); });
   };
   json.raw("{").key("domain").string(op.domain).raw(",").key("name").string(op.name).raw(",");
   json.key("since_version").number(1).raw(",").key("doc").string(op.doc).raw(",");
@@ -115,6 +114,10 @@ inline void write_operator(JsonWriter& json, const Operator& op) {
     types(overload.inputs);
     json.raw(",").key("outputs");
     types(overload.outputs);
+    if (!overload.any.empty()) {
+      json.raw(",").key("any");
+      types(overload.any);
+    }
     json.raw("}");
   });
   json.raw(",").key("attributes").list(op.attributes, [&](const Attribute& a) {
@@ -136,100 +139,11 @@ inline void write_operator(JsonWriter& json, const Operator& op) {
   json.raw("}");
 }
 
-inline std::string describe_as_json(const std::deque<Operator>& operators) {
+[[gnu::cold]] inline std::string describe_as_json(const std::list<Operator>& operators) {
   JsonWriter json;
   json.raw("{").key("graft").raw("{").key("version").string(GRAFT_VERSION).raw(",").key("abi").number(GRAFT_ABI);
   json.raw("},").key("operators").list(operators, [&](const Operator& op) { write_operator(json, op); });
   return json.raw("}").text;
-}
-
-/// Is a node that a graft_host describes; every input is a constant for the one call that it lives.
-class HostNode final : public NodeInfo {
- public:
-  HostNode(const graft_host& host, std::span<const Tensor> inputs) : host_(host), inputs_(inputs) {}
-
-  const Tensor* constant(size_t input) const override { return input < inputs_.size() ? &inputs_[input] : nullptr; }
-
-  AttributeValue read(const Attribute& attribute) const override {
-    const void* data = nullptr;
-    size_t count = 0;
-    const int found = host_.attribute ? host_.attribute(host_.state, attribute.name.c_str(), int32_t(attribute.type), &data, &count) : 0;
-    if (found < 0) fail("attribute ", attribute.name, ": expected ", attribute_type_name(attribute.type), ", got another type");
-    if (found == 0) {
-      if (attribute.required()) fail("the attribute ", attribute.name, " (", attribute_type_name(attribute.type), ") is required");
-      return attribute.default_value;
-    }
-    return checked(attribute, convert(attribute, data, count));
-  }
-
- private:
-  static AttributeValue convert(const Attribute& attribute, const void* data, size_t count) {
-    switch (attribute.type) {
-      case AttributeType::float32: return *static_cast<const float*>(data);
-      case AttributeType::int64: return *static_cast<const int64_t*>(data);
-      case AttributeType::string: return std::string(*static_cast<const char* const*>(data));
-      case AttributeType::floats: return std::vector<float>(static_cast<const float*>(data), static_cast<const float*>(data) + count);
-      case AttributeType::ints:
-        return std::vector<int64_t>(static_cast<const int64_t*>(data), static_cast<const int64_t*>(data) + count);
-      case AttributeType::tensor: fail("the tensor attribute ", attribute.name, " cannot be given here: call the operator through ORT");
-      case AttributeType::none: break;
-    }
-    return attribute.default_value;
-  }
-
-  const graft_host& host_;
-  std::span<const Tensor> inputs_;
-};
-
-/// Is an entry together with what it calls; the C side sees the first member.
-struct Entry {
-  graft_entry c;
-  const Operator* op;
-  const Overload* overload;
-};
-
-/// Checks the tensors against the schema and hands them to the kernel. Throws an Error.
-inline void call_entry(const Entry& entry, const graft_host& host, std::span<const graft_value> inputs, size_t output_count) {
-  const Operator& op = *entry.op;
-  const bool variadic = !op.inputs.empty() && op.inputs.back().arity == Arity::variadic;
-  if (inputs.size() > op.inputs.size() && !variadic) fail("expected at most ", op.inputs.size(), " inputs, got ", inputs.size());
-  size_t needed = 0;
-  for (const Argument& output : op.outputs) needed += output.arity != Arity::optional;
-  const bool many = op.outputs.back().arity == Arity::variadic;
-  if (output_count < needed || (output_count > op.outputs.size() && !many)) {
-    fail("expected ", many ? "at least " : "", many ? needed : op.outputs.size(), " outputs, got ", output_count);
-  }
-  std::vector<Tensor> tensors(std::max(inputs.size(), op.inputs.size()));
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const size_t position = std::min(i, op.inputs.size() - 1);
-    const Argument& argument = op.inputs[position];
-    if (i >= inputs.size() || inputs[i].dtype == 0) {
-      if (argument.arity != Arity::optional) fail("the input ", argument.name, " is required");
-      continue;
-    }
-    const graft_value& value = inputs[i];
-    if (value.dtype == int32_t(DType::string)) fail("input ", argument.name, ": strings cannot be given here: call the operator through ORT");
-    const DType expected = entry.overload->inputs[position];
-    if (value.dtype != int32_t(expected)) {
-      fail("input ", argument.name, ": expected tensor(", dtype_name(expected), "), got tensor(", dtype_name(DType(value.dtype)), ")");
-    }
-    tensors[i].data = value.data;
-    tensors[i].dtype = expected;
-    tensors[i].shape.assign({value.shape, size_t(value.rank)});
-    tensors[i].size = element_count(tensors[i].shape);
-  }
-  std::vector<Tensor> outputs(output_count);
-  const Allocator allocator{const_cast<graft_host*>(&host),
-                            [](void* state, size_t output, DType dtype, std::span<const int64_t> shape) {
-                              const auto& h = *static_cast<const graft_host*>(state);
-                              void* memory = h.allocate(h.state, output, int32_t(dtype), shape.data(), shape.size());
-                              if (memory == nullptr) fail("the caller gave no memory for output ", output, " of shape ", shape);
-                              return memory;
-                            },
-                            [](void*, size_t bytes) { return ::operator new(bytes, std::align_val_t(64)); },
-                            [](void*, void* memory) { ::operator delete(memory, std::align_val_t(64)); }};
-  Invocation call{tensors, outputs, allocator, Pool{host.state, host.parallel_for}};
-  entry.overload->create(op, HostNode(host, tensors))->run(call);
 }
 
 /// Holds what graft_describe hands out.
@@ -239,7 +153,7 @@ struct Description {
   std::vector<graft_entry> c_entries;
   graft_library library{};
 
-  explicit Description(const std::deque<Operator>& operators) : json(describe_as_json(operators)) {
+  explicit Description(const std::list<Operator>& operators) : json(describe_as_json(operators)) {
     for (const Operator& op : operators) {
       for (size_t i = 0; i < op.overloads.size(); ++i) {
         entries.push_back({{op.domain.c_str(), op.name.c_str(), uint32_t(i), nullptr}, &op, &op.overloads[i]});

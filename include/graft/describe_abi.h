@@ -15,7 +15,14 @@
 extern "C" {
 #endif
 
-/* A tensor. dtype is a number of ONNX's TensorProto.DataType; dtype 0 is an optional input that is left out. */
+/* A string: any bytes, without a NUL at the end. */
+typedef struct graft_string {
+  const char* data;
+  size_t size;
+} graft_string;
+
+/* A tensor. dtype is a number of ONNX's TensorProto.DataType; dtype 0 is an optional input that is left out. The data of
+ * strings (dtype 8) are graft_string. */
 typedef struct graft_value {
   void* data;
   int32_t dtype;
@@ -23,19 +30,25 @@ typedef struct graft_value {
   const int64_t* shape;
 } graft_value;
 
-/* What a caller gives to an entry. */
+/* What a caller gives to an entry. Members are only ever appended: a library asks for those that `size` covers. */
 typedef struct graft_host {
   uint32_t size; /* sizeof(graft_host) */
   void* state;   /* handed back to the functions below */
-  /* Gives the memory of an output; null makes the call fail. */
+  /* Gives the memory of an output that holds no strings; null makes the call fail. */
   void* (*allocate)(void* state, size_t output, int32_t dtype, const int64_t* shape, size_t rank);
   /* Finds an attribute of a type of ONNX's AttributeProto.AttributeType (1 float, 2 int, 3 string, 6 floats, 7 ints,
-   * 4 tensor): 1 found, 0 absent, -1 of another type. Data are float, int64_t or, for strings, const char*. */
+   * 4 tensor): 1 found, 0 absent, -1 of another type. Data are float, int64_t, const char* for a string, and a graft_value
+   * for a tensor. */
   int (*attribute)(void* state, const char* name, int32_t type, const void** data, size_t* count);
   /* Calls task(argument, i) for every i below count, on threads or not. May be null: one thread. */
   void (*parallel_for)(void* state, void (*task)(void*, size_t), size_t count, void* argument);
   /* Receives the reason when a call fails. */
   void (*fail)(void* state, const char* message);
+  /* Receives the elements of an output that holds strings, after the call; they live until it returns. Other than 0 makes
+   * the call fail. May be null: outputs of strings fail. */
+  int (*put_strings)(void* state, size_t output, const graft_string* strings, const int64_t* shape, size_t rank);
+  /* Gives an entry of what would be the session's configuration; null when there is none. May be null: reading one fails. */
+  const char* (*option)(void* state, const char* key);
 } graft_host;
 
 /* One kernel: an operator with one combination of element types. */

@@ -21,6 +21,8 @@
 #include "graft/target.h"       // one loop, several processors
 #include "graft/broadcast.h"    // ONNX broadcasting through collapsed strides
 #include "graft/elementwise.h"  // kernels from scalar functions
+#include "graft/variadic.h"     // any number of tensors, of one type or each of its own
+#include "graft/node.h"         // the node: its name, attributes by name, its session's options
 #include "graft/param.h"        // what a tensor function may take
 #include "graft/signature.h"    // kernels from tensor functions
 #include "graft/module.h"       // GRAFT_OPS and m.def

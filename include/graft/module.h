@@ -10,7 +10,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -147,9 +147,27 @@ template <class F, class Results, class C, class... T, class... A>
 std::unique_ptr<Kernel> make_generic(const Operator& op, const NodeInfo& node, std::type_identity<std::tuple<A...>>) {
   using Body = GenericBody<F, C, A...>;
   const auto read = [&]<size_t... J>(std::index_sequence<J...>) {
-    return std::tuple<A...>{attribute_param<A>::from(node.read(op.attributes[J]))...};
+    return std::tuple<A...>{read_attribute<A>(node, op.attributes[J])...};
   };
-  return std::make_unique<ElementwiseKernel<Body, Results, T...>>(Body{read(std::index_sequence_for<A...>{})});
+  return make_kernel<ElementwiseKernel<Body, Results, T...>>(Body{read(std::index_sequence_for<A...>{})});
+}
+
+/// Offers the output to every input of its type, as ORT asks for it: each element is read before it is written.
+template <size_t N>
+size_t elementwise_pairs(int** inputs, int** outputs) {
+  *inputs = new int[N];
+  *outputs = new int[N];
+  for (size_t i = 0; i < N; ++i) {
+    (*inputs)[i] = int(i);
+    (*outputs)[i] = 0;
+  }
+  return N;
+}
+/// Gives that function for inputs T and outputs R when all inputs have the first output's type, else null.
+template <class... T, class R, class... More>
+constexpr auto elementwise_pairs_of(Returns<R, More...>) -> size_t (*)(int**, int**) {
+  if constexpr ((std::is_same_v<T, R> && ...)) return &elementwise_pairs<sizeof...(T)>;
+  else return nullptr;
 }
 
 /// Is the type that attributes are turned into: that of the first input that is a number.
@@ -187,7 +205,7 @@ using generic_attributes = decltype(std::tuple_cat(
 /// Collects the operators of one domain of a library; GRAFT_OPS hands it out.
 class Module {
  public:
-  Module(std::string domain, std::deque<Operator>& operators) : domain_(std::move(domain)), operators_(operators) {}
+  Module(std::string domain, std::list<Operator>& operators) : domain_(std::move(domain)), operators_(operators) {}
 
   /// Defines an operator from a functor type: a generic one (elementwise, traced), or one with tensors and state.
   template <class F, class... Options>
@@ -217,13 +235,9 @@ class Module {
       set_inference<First, tensors, Rule>(op);
     } else {
       static_assert(tensors >= 1, "an elementwise operator needs at least one parameter that is not an attribute");
-      op.elementwise = true;
-      op.shape_rule = ShapeRule::broadcast;
+      make_elementwise(op);
       set_arguments(op, tensors, 1);
       (add_elementwise<F, attributes>(op, std::make_index_sequence<tensors>{}), ...);
-      op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
-        detail::BroadcastRule::infer(in, std::tuple<>{}, out);
-      };
     }
     op.attributes.resize(attributes);
     if constexpr (attributes > 0) {
@@ -256,6 +270,15 @@ class Module {
     for (size_t i = 0; i < outputs; ++i) op.outputs[i].name = i ? "y" + std::to_string(i) : "y";
   }
 
+  /// Gives an operator the shapes of an elementwise one.
+  static void make_elementwise(Operator& op) {
+    op.elementwise = true;
+    op.shape_rule = ShapeRule::broadcast;
+    op.infer = [](const Operator&, const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+      detail::BroadcastRule::infer(in, std::tuple<>{}, out);
+    };
+  }
+
   template <class F, class... Options>
   void def_generic(std::string_view name, Options... options) {
     static_assert(std::is_empty_v<F>, "a generic functor has no data members: give it attributes as trailing parameters");
@@ -265,11 +288,7 @@ class Module {
     constexpr size_t count = generic_inputs<F, typed, attributes>();
 
     Operator& op = add(name);
-    op.elementwise = true;
-    op.shape_rule = ShapeRule::broadcast;
-    op.infer = [](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
-      detail::BroadcastRule::infer(in, std::tuple<>{}, out);
-    };
+    make_elementwise(op);
     op.attributes.resize(attributes);
     using Stored = detail::generic_attributes<Options...>;
     [&]<size_t... I>(std::index_sequence<I...>) {
@@ -309,7 +328,8 @@ class Module {
                               detail::dtypes_of(Results{}),
                               [](const Operator& o, const NodeInfo& node) {
                                 return detail::make_generic<F, Results, C, always<I, E>...>(o, node, std::type_identity<Stored>{});
-                              }});
+                              },
+                              detail::elementwise_pairs_of<always<I, E>...>(Results{})});
     };
     (add_type(std::type_identity<T>{}), ...);
   }
@@ -322,7 +342,8 @@ class Module {
       using C = typename detail::attribute_number<T...>::type;
       op.overloads.push_back({{dtype_of<T>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& node) {
                                 return detail::make_generic<F, detail::Returns<R>, C, T...>(o, node, std::type_identity<Stored>{});
-                              }});
+                              },
+                              detail::elementwise_pairs_of<T...>(detail::Returns<R>{})});
     };
     (add_signature(std::type_identity<Signature>{}), ...);
   }
@@ -357,12 +378,13 @@ class Module {
     op.overloads.push_back(
         {{dtype_of<detail::parameter<S, I>>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& reader) {
            using Read = detail::attributes_of<S, sizeof...(I)>;
-           return [&]<class... A>(std::tuple<A...> attributes) -> std::unique_ptr<Kernel> {
+           return [&]<class... A>(std::tuple<A...> attributes) {
              using Body = detail::FunctionBody<F, A...>;
-             return std::make_unique<detail::ElementwiseKernel<Body, detail::Returns<R>, detail::parameter<S, I>...>>(
+             return make_kernel<detail::ElementwiseKernel<Body, detail::Returns<R>, detail::parameter<S, I>...>>(
                  Body{std::move(attributes)});
            }(Read::read(o, reader));
-         }});
+         },
+         detail::elementwise_pairs_of<detail::parameter<S, I>...>(detail::Returns<R>{})});
   }
 
   template <class S, size_t Tensors>
@@ -385,7 +407,7 @@ class Module {
     check_arities(op, "input", inputs, op.inputs);
     check_arities(op, "output", outputs, op.outputs);
     if (outputs.empty()) fail(op.full_name(), " has no output: take an Out<T>");
-    if constexpr (detail::has_inout<S, Tensors>()) op.may_inplace = &detail::inout_pairs<S, Tensors>;
+    op.reads_node = detail::reads_node<S, Tensors>();
   }
 
   static void check_arities(const Operator& op, std::string_view what, const std::vector<Argument>& found,
@@ -407,9 +429,11 @@ class Module {
     using S = detail::signature_of<decltype(F)>;
     op.overloads.push_back({detail::input_dtypes<S, Tensors>(),
                             detail::output_dtypes<S, Tensors>(),
-                            [](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<detail::FunctionKernel<F, Rule, Tensors>>(o, node);
-                            }});
+                            [](const Operator& o, const NodeInfo& node) {
+                              return make_kernel<detail::FunctionKernel<F, Rule, Tensors>>(o, node);
+                            },
+                            detail::inout_pairs_of<S, Tensors>(),
+                            detail::any_dtypes<S, Tensors>()});
     const Overload& added = op.overloads.back();
     if (added.inputs.size() != op.inputs.size() || added.outputs.size() != op.outputs.size()) {
       fail(op.full_name(), ": its functions differ in the number of inputs or outputs; ORT knows one schema a name");
@@ -420,8 +444,8 @@ class Module {
   static void set_inference(Operator& op) {
     op.shape_rule = Rule::rule;
     if constexpr (Rule::rule != ShapeRule::computed) {
-      op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
-        Rule::infer(in, detail::attributes_of<S, Tensors>::read(op, reader), out);
+      op.infer = [](const Operator& o, const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
+        Rule::infer(in, detail::attributes_of<S, Tensors>::read(o, reader), out);
       };
     } else {
       infer_inouts<S, Tensors>(op);
@@ -432,14 +456,14 @@ class Module {
   template <class S, size_t Tensors>
   static void infer_inouts(Operator& op) {
     if constexpr (detail::has_inout<S, Tensors>()) {
-      std::vector<size_t> inputs;
-      detail::for_each_parameter<S, Tensors>([&](auto p, Place place) {
-        if constexpr (decltype(p)::role == Role::inout) inputs.push_back(place.input);
-      });
-      if (inputs.size() != op.outputs.size()) return;
+      size_t known = 0;
+      detail::for_each_parameter<S, Tensors>([&](auto p, Place) { known += decltype(p)::role == Role::inout; });
+      if (known != op.outputs.size()) return;
       op.shape_rule = ShapeRule::same;
-      op.infer = [inputs](const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
-        for (size_t i = 0; i < out.size(); ++i) out[i] = in[inputs[i]];
+      op.infer = [](const Operator&, const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
+        detail::for_each_parameter<S, Tensors>([&](auto p, Place place) {
+          if constexpr (decltype(p)::role == Role::inout) out[place.output] = in[place.input];
+        });
       };
     }
   }
@@ -451,6 +475,10 @@ class Module {
                   "a functor with ordinary scalar parameters: write `auto` for them (it is then traced), or pass a function");
     Operator& op = add(name);
     describe_tensors<S, S::arity>(op);
+    if constexpr (requires { &F::prepare; }) {  // which may keep its Node for later
+      using P = detail::signature_of<decltype(&F::prepare)>;
+      op.reads_node = op.reads_node || detail::reads_node<P, P::arity>();
+    }
     using Rule = typename detail::find_rule<Options...>::type;
     add_stateful<F, Rule>(op, members<F>(options...));
     apply(op, std::move(options)...);
@@ -472,6 +500,7 @@ class Module {
 
   template <class F, class Rule, class... T>
   static void add_stateful(Operator& op, std::tuple<MemberAttribute<F, T>...> members) {
+    using Members = std::tuple<MemberAttribute<F, T>...>;
     using S = detail::signature_of<decltype(&F::operator())>;
     static_assert((detail::attribute_param<T>::supported && ...), "a data member is not of a type that an attribute can have");
     op.attributes.resize(sizeof...(T));
@@ -479,14 +508,18 @@ class Module {
         std::index_sequence_for<T...>{});
     op.overloads.push_back({detail::input_dtypes<S, S::arity>(),
                             detail::output_dtypes<S, S::arity>(),
-                            [members](const Operator& o, const NodeInfo& node) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<detail::StatefulKernel<F, Rule, T...>>(o, node, members);
-                            }});
+                            [](const Operator& o, const NodeInfo& node) {
+                              const auto& bound = *static_cast<const Members*>(o.members.get());
+                              return make_kernel<detail::StatefulKernel<F, Rule, T...>>(o, node, bound);
+                            },
+                            detail::inout_pairs_of<S, S::arity>(),
+                            detail::any_dtypes<S, S::arity>()});
+    op.members = std::make_shared<const Members>(std::move(members));
     op.shape_rule = Rule::rule;
     if constexpr (Rule::rule != ShapeRule::computed) {
-      op.infer = [&op](const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
+      op.infer = [](const Operator& o, const AttributeReader& reader, std::span<const Shape> in, std::span<Shape> out) {
         [&]<size_t... I>(std::index_sequence<I...>) {
-          Rule::infer(in, std::tuple<T...>{T(detail::attribute_param<T>::from(reader.read(op.attributes[I])))...}, out);
+          Rule::infer(in, std::tuple<T...>{T(detail::read_attribute<T>(reader, o.attributes[I]))...}, out);
         }(std::index_sequence_for<T...>{});
       };
     } else {
@@ -514,9 +547,10 @@ class Module {
     for (const Argument& argument : op.inputs) names.push_back(argument.name);
     for (const Argument& argument : op.outputs) names.push_back(argument.name);
     for (const Attribute& attribute : op.attributes) names.push_back(attribute.name);
-    std::ranges::sort(names);
-    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
-      fail(op.full_name(), ": two of its inputs, outputs and attributes are named ", *twice);
+    for (auto name = names.begin(); name != names.end(); ++name) {
+      if (std::find(names.begin(), name, *name) != name) {
+        fail(op.full_name(), ": two of its inputs, outputs and attributes are named ", *name);
+      }
     }
   }
 
@@ -558,7 +592,7 @@ class Module {
   }
 
   std::string domain_;
-  std::deque<Operator>& operators_;
+  std::list<Operator>& operators_;
 };
 
 namespace detail {
@@ -581,9 +615,9 @@ struct Block {
 };
 
 /// Collects what all blocks of this library define. Throws an Error when they contradict each other.
-inline const std::deque<Operator>& operators() {
-  static const std::deque<Operator> all = [] {
-    std::deque<Operator> result;
+inline const std::list<Operator>& operators() {
+  static const std::list<Operator> all = [] {
+    std::list<Operator> result;
     for (const Block* block = Block::first(); block; block = block->next) {
       Module module{std::string(block->domain), result};
       block->body(module);
@@ -599,7 +633,7 @@ inline const std::deque<Operator>& operators() {
 #define GRAFT_JOIN2(a, b) a##b
 #define GRAFT_JOIN(a, b) GRAFT_JOIN2(a, b)
 #define GRAFT_OPS_NAMED(function, block, m, d)           \
-  static void function(::graft::Module& m);              \
+  [[gnu::cold]] static void function(::graft::Module& m); \
   static ::graft::detail::Block block((d), &function);   \
   static void function([[maybe_unused]] ::graft::Module& m)
 #define GRAFT_OPS_2(m, d) GRAFT_OPS_NAMED(GRAFT_JOIN(graft_ops_, __LINE__), GRAFT_JOIN(graft_block_, __LINE__), m, d)

@@ -6,8 +6,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <deque>
+#include <list>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -37,29 +36,13 @@ OrtStatus* as_status(const OrtApi& api, Work work) noexcept {
   }
 }
 
-/// Offers the output to every input of its type: each element is read before it is written.
-template <size_t N>
-size_t may_inplace(int** inputs, int** outputs) {
-  *inputs = new int[N];
-  *outputs = new int[N];
-  for (size_t i = 0; i < N; ++i) {
-    (*inputs)[i] = int(i);
-    (*outputs)[i] = 0;
-  }
-  return N;
-}
-inline auto may_inplace_for(size_t inputs) -> size_t (*)(int**, int**) {
-  constexpr std::array<size_t (*)(int**, int**), 4> by_count{&may_inplace<1>, &may_inplace<2>, &may_inplace<3>, &may_inplace<4>};
-  return inputs >= 1 && inputs <= by_count.size() ? by_count[inputs - 1] : nullptr;
-}
-
 constexpr OrtCustomOpInputOutputCharacteristic characteristic(Arity arity) {
   return arity == Arity::optional   ? INPUT_OUTPUT_OPTIONAL
          : arity == Arity::variadic ? INPUT_OUTPUT_VARIADIC
                                     : INPUT_OUTPUT_REQUIRED;
 }
 
-inline OrtOperator make_ort_operator(const Registration& registration, const Operator& op, const Overload& overload) {
+[[gnu::cold]] inline OrtOperator make_ort_operator(const Registration& registration, const Operator& op, const Overload& overload) {
   OrtOperator result{};
   result.op = &op;
   result.overload = &overload;
@@ -75,7 +58,7 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
   result.GetOutputCharacteristic = [](const OrtCustomOp* o, size_t i) { return characteristic(self(o).op->outputs[i].arity); };
   result.GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
   result.GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
-  result.GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };
+  result.GetVariadicInputHomogeneity = [](const OrtCustomOp* o) { return int(self(o).overload->any.empty()); };
   result.GetVariadicOutputMinArity = [](const OrtCustomOp*) { return 1; };
   result.GetVariadicOutputHomogeneity = [](const OrtCustomOp*) { return 1; };
   result.GetStartVersion = [](const OrtCustomOp*) { return 1; };
@@ -99,9 +82,8 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
       return as_status(*self(o).registration->api, [&] { infer_shapes(self(o), context); });
     };
   }
-  const bool one_type = std::ranges::all_of(overload.inputs, [&](DType t) { return t == overload.outputs[0]; });
   if (registration.version >= kApiWithInPlace) {
-    result.GetMayInplace = op.elementwise && one_type ? may_inplace_for(op.inputs.size()) : op.may_inplace;
+    result.GetMayInplace = overload.may_inplace;
     result.ReleaseMayInplace = [](int* inputs, int* outputs) {
       delete[] inputs;
       delete[] outputs;
@@ -113,14 +95,14 @@ inline OrtOperator make_ort_operator(const Registration& registration, const Ope
 // ---- registration ------------------------------------------------------------------------------------------------
 
 /// Finds or makes this library's registration in the runtime. One set of domain objects serves all sessions.
-inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t runtime, uint32_t version) {
+[[gnu::cold]] inline const Registration& registration_in(const OrtApiBase* base, const OrtApi* api, uint32_t runtime, uint32_t version) {
   static std::mutex mutex;
-  static std::deque<Registration> all;
+  static std::list<Registration> all;
   const std::scoped_lock lock(mutex);
   for (const Registration& known : all) {
     if (known.base == base) return known;
   }
-  const std::deque<Operator>& ops = operators();
+  const std::list<Operator>& ops = operators();
   Registration& made = all.emplace_back(base, api, runtime, version);
   try {
     check(*api, api->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &made.cpu));

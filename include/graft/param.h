@@ -7,16 +7,19 @@
 // they are the last parameters, each named by "name"_attr.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "graft/node.h"
 #include "graft/operator.h"
 #include "graft/tensor.h"
+#include "graft/variadic.h"
 
 namespace graft {
 
@@ -48,13 +51,6 @@ struct service_param {
   static constexpr Role role = Role::service;
   static constexpr bool tensor = true;
 };
-template <class T>
-Out<T> make_out(Invocation& call, size_t index) {
-  return Out<T>(call.outputs[index], index, &call,
-                [](void* c, size_t i, DType dtype, std::span<const int64_t> shape) {
-                  static_cast<Invocation*>(c)->allocate(i, dtype, shape);
-                });
-}
 }  // namespace detail
 
 // ---- In, Out, and the same when they may be left out -----------------------------------------------------------------
@@ -115,47 +111,17 @@ struct param<std::span<T>> : detail::tensor_param<Role::output, Arity::required,
 
 // ---- any number of tensors -------------------------------------------------------------------------------------------
 
-/// Is the tail of the inputs: any number of tensors of one type, at least one.
-template <Element T>
-class Variadic {
- public:
-  explicit Variadic(std::span<Tensor> tensors) : tensors_(tensors) {}
-  size_t size() const { return tensors_.size(); }
-  In<T> operator[](size_t i) const { return In<T>(tensors_[i]); }
-
-  class Iterator {
-   public:
-    explicit Iterator(const Tensor* tensor) : tensor_(tensor) {}
-    In<T> operator*() const { return In<T>(*tensor_); }
-    Iterator& operator++() { return ++tensor_, *this; }
-    friend bool operator==(Iterator, Iterator) = default;
-
-   private:
-    const Tensor* tensor_;
-  };
-  Iterator begin() const { return Iterator(tensors_.data()); }
-  Iterator end() const { return Iterator(tensors_.data() + tensors_.size()); }
-
- private:
-  std::span<Tensor> tensors_;
-};
-
 template <class T>
 struct param<Variadic<T>> : detail::tensor_param<Role::input, Arity::variadic, T> {
   static Variadic<T> bind(Invocation& call, Place place) { return Variadic<T>(call.inputs.subspan(place.input)); }
 };
 
-/// Is the tail of the outputs: as many tensors of one type as the node has, at least one.
-template <Element T>
-class VariadicOut {
- public:
-  VariadicOut(Invocation& call, size_t first) : call_(&call), first_(first) {}
-  size_t size() const { return call_->outputs.size() - first_; }
-  Out<T> operator[](size_t i) const { return detail::make_out<T>(*call_, first_ + i); }
-
- private:
-  Invocation* call_;
-  size_t first_;
+template <class... T>
+struct param<Variadic<AnyOf<T...>>> : detail::tensor_param<Role::input, Arity::variadic, AnyOf<T...>> {
+  static constexpr std::array any{dtype_of<T>...};
+  static Variadic<AnyOf<T...>> bind(Invocation& call, Place place) {
+    return Variadic<AnyOf<T...>>(call.inputs.subspan(place.input));
+  }
 };
 
 template <class T>
@@ -214,13 +180,10 @@ struct param<Pool> : detail::service_param {
   static Pool bind(Invocation& call, Place) { return call.pool; }
 };
 
-/// Is the node that a kernel belongs to.
-struct Node {
-  std::string_view name;  ///< Its name in the model; may be empty.
-};
 template <>
 struct param<Node> : detail::service_param {
-  static Node bind(Invocation& call, Place) { return {call.node_name}; }
+  static constexpr bool reads_node = true;
+  static Node bind(Invocation& call, Place) { return Node(call.node); }
 };
 
 /// Is the type of a Scratch whose size is known only inside the function.

@@ -8,11 +8,12 @@
 //   }
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <thread>
 
 namespace graft {
 
@@ -27,7 +28,7 @@ class Pool {
 
   /// Gives the number of blocks into which `parallel_for` splits n pieces of work: one a thread, none below `grain`.
   int64_t blocks(int64_t n, int64_t grain) const {
-    static const int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+    static const int64_t threads = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
     if (n <= 0) return 0;
     return parallel_for_ == nullptr ? 1 : std::clamp<int64_t>(n / std::max<int64_t>(grain, 1), 1, threads);
   }

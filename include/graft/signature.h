@@ -78,7 +78,7 @@ struct attributes_of<S, Tensors, std::index_sequence<I...>> {
   static constexpr std::array<AttributeType, sizeof...(I)> types{attribute_param<parameter<S, Tensors + I>>::type...};
 
   static Stored read(const Operator& op, const AttributeReader& reader) {
-    return Stored{attribute_param<parameter<S, Tensors + I>>::from(reader.read(op.attributes[I]))...};
+    return Stored{read_attribute<parameter<S, Tensors + I>>(reader, op.attributes[I])...};
   }
 };
 
@@ -196,6 +196,15 @@ std::vector<DType> input_dtypes() {
   });
   return types;
 }
+/// Lists the types that the tensors of a Variadic<AnyOf<...>> among the inputs may have.
+template <class S, size_t Tensors>
+std::vector<DType> any_dtypes() {
+  std::vector<DType> types;
+  for_each_parameter<S, Tensors>([&](auto p, Place) {
+    if constexpr (requires { p.any; }) types.assign(p.any.begin(), p.any.end());
+  });
+  return types;
+}
 template <class S, size_t Tensors>
 std::vector<DType> output_dtypes() {
   std::vector<DType> types;
@@ -224,6 +233,21 @@ template <class S, size_t Tensors>
 constexpr bool has_inout() {
   bool found = false;
   for_each_parameter<S, Tensors>([&](auto p, Place) { found = found || decltype(p)::role == Role::inout; });
+  return found;
+}
+
+/// Gives that function for operators that have such pairs, else null.
+template <class S, size_t Tensors>
+constexpr auto inout_pairs_of() -> size_t (*)(int**, int**) {
+  if constexpr (has_inout<S, Tensors>()) return &inout_pairs<S, Tensors>;
+  else return nullptr;
+}
+
+/// Says whether a call of a function reads what its node says.
+template <class S, size_t Tensors>
+constexpr bool reads_node() {
+  bool found = false;
+  for_each_parameter<S, Tensors>([&](auto p, Place) { found = found || requires { p.reads_node; }; });
   return found;
 }
 
@@ -287,7 +311,7 @@ class StatefulKernel final : public Kernel {
   StatefulKernel(const Operator& op, const NodeInfo& node, const std::tuple<MemberAttribute<F, T>...>& members)
       : op_(op), outputs_(output_dtypes<S, S::arity>()) {
     [&]<size_t... I>(std::index_sequence<I...>) {
-      ((functor_.*std::get<I>(members).member = T(attribute_param<T>::from(node.read(op.attributes[I])))), ...);
+      ((functor_.*std::get<I>(members).member = T(read_attribute<T>(node, op.attributes[I]))), ...);
       attributes_ = {functor_.*std::get<I>(members).member...};
     }(std::index_sequence_for<T...>{});
     check_constants(op, node);
@@ -301,21 +325,24 @@ class StatefulKernel final : public Kernel {
   }
 
  private:
-  /// Calls prepare() when the functor has one, with as many constant inputs as it takes.
+  /// Calls prepare() when the functor has one, with as many constant inputs as it takes, and the node if it likes.
   void prepare(const NodeInfo& node) {
-    if constexpr (requires { functor_.prepare(); }) {
-      functor_.prepare();
-    } else if constexpr (requires { &F::prepare; }) {
+    if constexpr (requires { &F::prepare; }) {
       using P = signature_of<decltype(&F::prepare)>;
-      std::vector<size_t> constants;
+      static_assert(is_prepare<P>(std::make_index_sequence<P::arity>{}), "prepare takes constant inputs, Const<In<T>>, and a Node");
+      std::vector<Tensor> constants;
       for (size_t i = 0; i < op_.inputs.size(); ++i) {
-        if (op_.inputs[i].constant) constants.push_back(i);
+        if (op_.inputs[i].constant) constants.push_back(*node.constant(i));
       }
-      if (constants.size() < P::arity) fail("prepare takes ", P::arity, " constants, the operator has ", constants.size());
-      [&]<size_t... I>(std::index_sequence<I...>) {
-        functor_.prepare(parameter<P, I>(*node.constant(constants[I]))...);
-      }(std::make_index_sequence<P::arity>{});
+      constexpr size_t wanted = place_of<P, P::arity>().input;
+      if (constants.size() < wanted) fail("prepare takes ", wanted, " constants, the operator has ", constants.size());
+      Invocation call{constants, {}, {}, {}, node};
+      call_with_tensors<P, P::arity>([&](auto&&... p) { functor_.prepare(std::forward<decltype(p)>(p)...); }, call, std::tuple<>{});
     }
+  }
+  template <class P, size_t... I>
+  static constexpr bool is_prepare(std::index_sequence<I...>) {
+    return ((requires { param<parameter<P, I>>::constant; } || requires { param<parameter<P, I>>::reads_node; }) && ...);
   }
 
   const Operator& op_;

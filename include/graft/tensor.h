@@ -28,6 +28,10 @@ constexpr int64_t element_count(std::span<const int64_t> shape) {
   return count;
 }
 
+/// Lists the types that each tensor of a Variadic may have: Variadic<AnyOf<float, int64_t>>.
+template <class... T>
+struct AnyOf {};
+
 /// Holds the dimensions of one tensor without an allocation.
 class Dims {
  public:
@@ -100,12 +104,20 @@ class TensorView {
 
 namespace detail {
 
+template <class T>
+inline constexpr bool is_any = false;
+template <class... T>
+inline constexpr bool is_any<AnyOf<T...>> = true;
+
 /// Says at compile time why a T is no element of a tensor.
 template <class T>
 struct check_element {
+  static_assert(!is_any<T>,
+                "only a Variadic takes Any: a tensor of its own has one type in one function, and m.def<f<float>, f<int64_t>> "
+                "lists a function for each");
   static constexpr bool is_complex = requires(T t) { t.real(), t.imag(); };
   static_assert(!is_complex, "ORT has no complex tensors for custom operators: add a last dimension of 2 (real, imaginary)");
-  static_assert(is_complex || Element<T>,
+  static_assert(is_complex || is_any<T> || Element<T>,
                 "the T of an In<T> or Out<T> is no element of a tensor: use float, double, graft::float16, graft::bfloat16, an "
                 "integer, bool or std::string");
 };

@@ -8,7 +8,6 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
-#include <map>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -123,19 +122,20 @@ class Tracer {
     }
     std::string text;
     int opset = 1;
-    std::map<int, std::string> names;
+    std::vector<std::string> names(nodes_.size());  // of the parts that are used twice
+    size_t named = 0;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (!needed[i] || nodes_[i].leaf) continue;
       opset = std::max(opset, detail::opset_of(nodes_[i].text));
       if (nodes_[i].uses < 2) continue;
-      const std::string name = "t" + std::to_string(names.size());
+      const std::string name = "t" + std::to_string(named++);
       text += name + " = " + write(int(i), names) + "; ";
-      names.emplace(int(i), name);
+      names[i] = name;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       text += (i ? "; " : "") + outputs[i] + " = ";
       // A leaf or a named part needs a node of its own to become an output.
-      const bool plain = nodes_[size_t(roots[i])].leaf || names.contains(roots[i]);
+      const bool plain = nodes_[size_t(roots[i])].leaf || !names[size_t(roots[i])].empty();
       text += plain ? "Identity(" + write(roots[i], names) + ")" : write(roots[i], names);
     }
     return {opset, text, true};
@@ -158,8 +158,8 @@ class Tracer {
     return {text.data(), end};
   }
 
-  std::string write(int index, const std::map<int, std::string>& names) const {
-    if (const auto named = names.find(index); named != names.end()) return named->second;
+  std::string write(int index, const std::vector<std::string>& names) const {
+    if (!names[size_t(index)].empty()) return names[size_t(index)];
     const detail::TracedNode& node = nodes_[size_t(index)];
     if (node.leaf) return node.text;
     std::string text = node.text + "(";

@@ -74,18 +74,23 @@ std::string ports_text(const std::vector<runtime::PortDescription>& ports) {
   return text;
 }
 
+/// Gives the name of an element type; an input without one takes any.
+std::string_view type_text(runtime::DataType type) {
+  return type == runtime::DataType::undefined ? "any" : runtime::type_name(type);
+}
+
 std::string types_text(const runtime::OperatorDescription& op) {
   std::vector<std::string> all;
   for (const auto& overload : op.overloads) {
     std::set<runtime::DataType> types(overload.inputs.begin(), overload.inputs.end());
     types.insert(overload.outputs.begin(), overload.outputs.end());
     if (types.size() == 1) {
-      all.emplace_back(runtime::type_name(*types.begin()));
+      all.emplace_back(type_text(*types.begin()));
       continue;
     }
     std::vector<std::string_view> inputs, outputs;
-    for (const auto type : overload.inputs) inputs.push_back(runtime::type_name(type));
-    for (const auto type : overload.outputs) outputs.push_back(runtime::type_name(type));
+    for (const auto type : overload.inputs) inputs.push_back(type_text(type));
+    for (const auto type : overload.outputs) outputs.push_back(type_text(type));
     all.push_back(fmt::format("({} -> {})", fmt::join(inputs, ", "), fmt::join(outputs, ", ")));
   }
   return fmt::format("{}", fmt::join(all, " "));

@@ -110,6 +110,11 @@ DataType read_type(const Reader& reader) {
   return type;
 }
 
+/// Reads the type of an input; "any", for tensors that each have their own, is undefined.
+DataType read_input_type(const Reader& reader) {
+  return reader.text() == "any" ? DataType::undefined : read_type(reader);
+}
+
 AttributeValue read_value(const Reader& reader, AttributeType type) {
   switch (type) {
     case AttributeType::float_:
@@ -135,7 +140,7 @@ PortDescription read_port(const Reader& reader) {
 }
 
 Overload read_overload(const Reader& reader) {
-  return {reader.at("inputs").list(read_type), reader.at("outputs").list(read_type)};
+  return {reader.at("inputs").list(read_input_type), reader.at("outputs").list(read_type)};
 }
 
 AttributeDescription read_attribute(const Reader& reader) {

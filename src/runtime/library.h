@@ -33,7 +33,8 @@ struct PortDescription {
   Arity arity = Arity::required;
 };
 
-/// Gives the element types of one kernel, in the order of the inputs and outputs.
+/// Gives the element types of one kernel, in the order of the inputs and outputs; undefined for a variadic input whose
+/// tensors each have their own.
 struct Overload {
   std::vector<DataType> inputs;
   std::vector<DataType> outputs;

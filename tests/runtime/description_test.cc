@@ -66,6 +66,18 @@ TEST(Description, ReadsAllFields) {
   EXPECT_TRUE(op.definitions[1].traced);
 }
 
+TEST(Description, KnowsInputsOfAnyType) {
+  json description = complete_description();
+  description["operators"][0]["overloads"] = json::parse(
+      R"([{"inputs": ["float", "float", "any"], "outputs": ["float"], "any": ["float", "int64"]}])");
+  const LibraryDescription library = parse_description(description.dump(), "lib.so");
+  EXPECT_EQ(library.operators[0].overloads[0].inputs,
+            (std::vector{DataType::float32, DataType::float32, DataType::undefined}));
+
+  description["operators"][0]["overloads"][0]["outputs"] = json::array({"any"});
+  EXPECT_EQ(complaint(description), "operators[0].overloads[0].outputs[0] is \"any\", which is no element type");
+}
+
 TEST(Description, RefusesWhatIsNotAsAgreed) {
   EXPECT_NE(error_of([] {
               parse_description("{not json", "lib.so");

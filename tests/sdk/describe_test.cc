@@ -106,7 +106,7 @@ TEST(Describe, ErrorsNameTheOperatorAndWhatWasGot) {
   };
   const std::vector<float> two{1, 2};
   EXPECT_EQ(error_of("WantsAMatrix", {{two, {2}}}), "sdk.test::WantsAMatrix: expected a matrix for x, got shape [2]");
-  EXPECT_EQ(error_of("Axpby", {{two, {2}}, {two, {2}}}), "sdk.test::Axpby: the attribute a (float) is required");
+  EXPECT_EQ(error_of("Axpby", {{two, {2}}, {two, {2}}}), "sdk.test::Axpby: the attribute a (float) is required, and missing");
   EXPECT_EQ(error_of("Axpby", {{two, {2}}, {two, {2}}}, {.ints = {{"a", 1}}}),
             "sdk.test::Axpby: attribute a: expected float, got another type");
   EXPECT_EQ(error_of("Lerp", {{two, {2}}}), "sdk.test::Lerp: the input y is required");

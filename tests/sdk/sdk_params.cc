@@ -64,7 +64,55 @@ void reverse_twice(In<float> x, Out<float> y, Scratch<float, twice_the_size> buf
   std::copy(again.begin(), again.end(), third.begin());
   std::copy(third.begin(), third.end(), y.begin());
 }
-void name_length(In<float>, Out<int64_t> y, Node node) { y.allocate({})[0] = int64_t(node.name.size()); }
+void name_length(In<float>, Out<int64_t> y, Node node) { y.allocate({})[0] = int64_t(node.name().size()); }
+
+// What a node says by name: attributes that are not parameters, and options of the session.
+void blend(In<float> x, Out<float> y, Node node) {
+  const float weight = node.attribute<float>("weight").value_or(2.f);
+  const auto offsets = node.attribute<std::vector<int64_t>>("offsets").value_or(std::vector<int64_t>{0});
+  const auto table = node.attribute<TensorOf<float>>("table");
+  for (int64_t i = 0; i < x.size(); ++i) {
+    y[i] = weight * x[i] + float(offsets[size_t(i) % offsets.size()]) + (table ? (*table)[i % table->size()] : 0.f);
+  }
+}
+void option_text(In<float>, Out<std::string> y, Node node, std::string_view key) {
+  y.allocate({})[0] = node.option(std::string(key)).value_or("(none)");
+}
+struct Greeting {  // reads the node once
+  std::string text;
+  void prepare(Const<In<std::string>> names, Node node) {
+    text = node.attribute<std::string>("word").value_or("hello");
+    for (const std::string& name : names) text += " " + name;
+    text += " from " + std::string(node.name());
+  }
+  void operator()(In<float>, Const<In<std::string>>, Out<std::string> y) const { y.allocate({})[0] = text; }
+};
+
+// ---- any number of tensors, each of its own type
+/// Sums the elements of each input; of strings, their lengths.
+void sums(Variadic<Any> xs, Out<double> y) {
+  const auto out = y.allocate({int64_t(xs.size())});
+  for (size_t i = 0; i < xs.size(); ++i) {
+    out[i] = xs.visit(i, [](auto x) {
+      double sum = 0;
+      for (int64_t k = 0; k < x.size(); ++k) {
+        if constexpr (requires { x[k].size(); }) sum += double(x[k].size());
+        else if constexpr (requires { to_float(x[k]); }) sum += double(to_float(x[k]));
+        else sum += double(x[k]);
+      }
+      return sum;
+    });
+  }
+}
+/// Adds each of the others, floats or 64-bit integers, to the first.
+void add_all(In<float> x, Variadic<AnyOf<float, int64_t>> more, Out<float> y) {
+  std::copy(x.begin(), x.end(), y.begin());
+  for (size_t i = 0; i < more.size(); ++i) {
+    more.visit(i, [&](auto values) {
+      for (int64_t k = 0; k < x.size(); ++k) y[k] += float(values[k % values.size()]);
+    });
+  }
+}
 
 // ---- constants
 struct Dense {  // y = x W; the columns of W are made contiguous once
@@ -109,6 +157,9 @@ void make_strings(In<int64_t> lengths, Out<std::string> y) {
 void add_table(In<float> x, Out<float> y, const TensorOf<float>& table) {
   for (int64_t i = 0; i < x.size(); ++i) y[i] = x[i] + table[i % table.size()];
 }
+void name_of(In<int64_t> i, Out<std::string> y, const TensorOf<std::string>& names) {
+  for (int64_t k = 0; k < i.size(); ++k) y[k] = names[i[k]];
+}
 void pick(In<float> x, Out<float> y, std::string_view mode, int64_t axis, double power) {
   const float sign = mode == "negate" ? -1.f : 1.f;
   for (int64_t i = 0; i < x.size(); ++i) y[i] = sign * float(std::pow(x[i], power)) + float(axis);
@@ -127,11 +178,17 @@ GRAFT_OPS(m, "sdk.params") {
   m.def<throws_in_a_thread>("ThrowsInAThread", shape<same>);
   m.def<reverse_twice>("ReverseTwice", shape<same>);
   m.def<name_length>("NameLength");
+  m.def<blend>("Blend", shape<same>);
+  m.def<option_text>("OptionText", "key"_attr);
+  m.def<Greeting>("Greeting", inputs("x", "names"));
+  m.def<sums>("Sums", inputs("xs"));
+  m.def<add_all>("AddAll", inputs("x", "more"), shape<same>);
   m.def<Dense>("Dense", inputs("x", "w"), shape<dense_shape>);
   m.def<join>("Join", "separator"_attr = " ");
   m.def<lengths>("Lengths", shape<same>);
   m.def<make_strings>("MakeStrings", shape<same>);
   m.def<add_table>("AddTable", "table"_attr, shape<same>);
+  m.def<name_of>("NameOf", "names"_attr, shape<same>);
   m.def<pick>("Pick", "mode"_attr.one_of("keep", "negate") = "keep", "axis"_attr.between(-4, 3) = 0,
               "power"_attr.at_least(0) = 1.0, shape<same>);
 }

@@ -5,14 +5,12 @@ import sys
 
 import numpy as np
 import pytest
-from onnx import TensorProto
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import ort  # noqa: E402
 
 DOMAIN = "sdk.elementwise"
 NUMPY = {"float": np.float32, "double": np.float64, "float16": np.float16, "int8": np.int8, "int32": np.int32, "int64": np.int64}
-ort.ELEMENT["int8"] = TensorProto.INT8
 
 
 @pytest.fixture(scope="module")

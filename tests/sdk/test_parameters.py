@@ -12,7 +12,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import ort  # noqa: E402
 
 DOMAIN = "sdk.params"
-ort.ELEMENT["string"] = TensorProto.STRING
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +98,6 @@ def test_scratch(library):
     s = ort.session(ort.one_node("ReverseTwice", DOMAIN, [F]), library)
     for n in (1000, 10, 0):
         assert np.array_equal(s.run(None, {"x0": x[:n]})[0], x[:n][::-1])
-
-
-def test_node_name(library):
-    assert ort.run(ort.one_node("NameLength", DOMAIN, [F], output_types=["int64"]), library, np.ones(1, np.float32))[0] == len("the_node")
 
 
 def dense(weights, constant=True):

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +22,8 @@ inline constexpr uint32_t kOldestApi = 15;
 inline constexpr uint32_t kApiWithInference = 17;
 inline constexpr uint32_t kApiWithThreads = 17;
 inline constexpr uint32_t kApiWithInPlace = 18;
-inline constexpr uint32_t kApiWithShapeReference = 24;
+/// Is the API whose table has the entries of LaterApi.
+inline constexpr uint32_t kLaterApi = 24;
 /// Is the first runtime that does not crash when it infers the shape of a node with an optional input left out.
 inline constexpr uint32_t kRuntimeWithOptionalInference = 24;
 
@@ -34,24 +35,36 @@ inline uint32_t minor_version(std::string_view version) {
   return minor;
 }
 
-/// Is GetTensorElementTypeAndShapeDataReference of API 24: a tensor's shape without the object that ORT otherwise makes
-/// and frees for each question, which is a third of a small node's time.
-using ShapeReference = OrtStatus*(ORT_API_CALL*)(const OrtValue*, ONNXTensorElementDataType*, const int64_t**, size_t*);
+/// Holds entries of ORT's table that are newer than the headers may be. ORT only ever appends to its table, so the place of
+/// an entry never changes, and a runtime that is old enough to lack one is known by its version.
+struct LaterApi {
+  /// GetTensorElementTypeAndShapeDataReference: a tensor's shape without the object that ORT otherwise makes and frees for
+  /// each question, which is a third of a small node's time.
+  OrtStatus*(ORT_API_CALL* shape_reference)(const OrtValue*, ONNXTensorElementDataType*, const int64_t**, size_t*) = nullptr;
+  /// KernelInfo_GetConfigEntries, GetKeyValue and ReleaseKeyValuePairs: the session's configuration.
+  OrtStatus*(ORT_API_CALL* config_entries)(const OrtKernelInfo*, void** pairs) = nullptr;
+  const char*(ORT_API_CALL* key_value)(const void* pairs, const char* key) = nullptr;
+  void(ORT_API_CALL* release_pairs)(void* pairs) = nullptr;
 
-/// Finds that entry in runtimes that have it, whatever the age of the headers: ORT only ever appends to its table, so the
-/// place of an entry never changes.
-inline ShapeReference find_shape_reference(const OrtApiBase* base, uint32_t runtime) {
-  constexpr size_t place = 414;
+  /// Finds all of them; none in runtimes before API 24.
+  LaterApi(const OrtApiBase* base, uint32_t runtime) {
+    const OrtApi* api = runtime < kLaterApi ? nullptr : base->GetApi(kLaterApi);
+    if (api == nullptr) return;
 #if ORT_API_VERSION >= 24
-  static_assert(offsetof(OrtApi, GetTensorElementTypeAndShapeDataReference) == place * sizeof(void*));
+    static_assert(offsetof(OrtApi, GetTensorElementTypeAndShapeDataReference) == 414 * sizeof(void*));
+    static_assert(offsetof(OrtApi, KernelInfo_GetConfigEntries) == 391 * sizeof(void*));
+    static_assert(offsetof(OrtApi, GetKeyValue) == 297 * sizeof(void*));
+    static_assert(offsetof(OrtApi, ReleaseKeyValuePairs) == 300 * sizeof(void*));
 #endif
-  if (runtime < kApiWithShapeReference) return nullptr;
-  const OrtApi* api = base->GetApi(kApiWithShapeReference);
-  if (api == nullptr) return nullptr;
-  ShapeReference found;
-  std::memcpy(&found, reinterpret_cast<const char*>(api) + place * sizeof(void*), sizeof found);
-  return found;
-}
+    const auto take = [&](auto& entry, size_t place) {
+      std::memcpy(&entry, reinterpret_cast<const char*>(api) + place * sizeof(void*), sizeof entry);
+    };
+    take(shape_reference, 414);
+    take(config_entries, 391);
+    take(key_value, 297);
+    take(release_pairs, 300);
+  }
+};
 
 struct Registration;
 
@@ -68,13 +81,13 @@ struct Registration {
   const OrtApi* api;
   uint32_t runtime;  ///< minor version of the runtime
   uint32_t version;  ///< of the API in use: the smaller of the runtime's and the headers'
-  ShapeReference shape_reference;  ///< null before API 24
+  LaterApi later;
   OrtMemoryInfo* cpu = nullptr;
-  std::deque<OrtOperator> operators{};
+  std::list<OrtOperator> operators{};
   std::vector<std::pair<std::string, OrtCustomOpDomain*>> domains{};
 
   Registration(const OrtApiBase* b, const OrtApi* a, uint32_t r, uint32_t v)
-      : base(b), api(a), runtime(r), version(v), shape_reference(find_shape_reference(b, r)) {}
+      : base(b), api(a), runtime(r), version(v), later(b, r) {}
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
   ~Registration() {
@@ -110,10 +123,10 @@ inline ONNXTensorElementDataType ort_type(DType dtype) { return ONNXTensorElemen
 inline void read_shape(const Registration& registration, const OrtValue* value, Dims& shape) {
   const OrtApi& api = *registration.api;
   size_t rank = 0;
-  if (registration.shape_reference) {
+  if (registration.later.shape_reference) {
     ONNXTensorElementDataType type;
     const int64_t* dims = nullptr;
-    check(api, registration.shape_reference(value, &type, &dims, &rank));
+    check(api, registration.later.shape_reference(value, &type, &dims, &rank));
     shape.assign({dims, rank});
     return;
   }
@@ -141,11 +154,22 @@ inline std::vector<std::string> read_strings(const OrtApi& api, const OrtValue* 
 }
 
 /// Reads a tensor that is not a string one: its elements stay where they are.
-inline void read_tensor(const Registration& registration, const OrtValue* value, DType dtype, Tensor& tensor) {
+inline void read_numbers(const Registration& registration, const OrtValue* value, DType dtype, Tensor& tensor) {
   read_shape(registration, value, tensor.shape);
   check(*registration.api, registration.api->GetTensorMutableData(const_cast<OrtValue*>(value), &tensor.data));
   tensor.size = element_count(tensor.shape);
   tensor.dtype = dtype;
+}
+
+/// Reads any tensor; strings are copied into `strings`, which the tensor then refers to.
+inline void read_tensor(const Registration& registration, const OrtValue* value, DType dtype, Tensor& tensor,
+                        std::vector<std::string>& strings) {
+  if (dtype != DType::string) return read_numbers(registration, value, dtype, tensor);
+  read_shape(registration, value, tensor.shape);
+  tensor.size = element_count(tensor.shape);
+  tensor.dtype = dtype;
+  strings = read_strings(*registration.api, value, size_t(tensor.size));
+  tensor.data = strings.data();
 }
 
 }  // namespace graft::detail

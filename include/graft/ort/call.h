@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <memory>
+#include <list>
 #include <span>
 #include <string>
 #include <utility>
@@ -36,11 +35,8 @@ struct OrtCall {
   OrtKernelContext* context;
   OrtAllocator* scratch_allocator = nullptr;
   /// Strings have no memory of their own in ORT's interface: inputs are copied, outputs are handed over at the end.
-  struct Strings {
-    std::deque<std::vector<std::string>> all;
-    std::vector<std::pair<OrtValue*, const std::vector<std::string>*>> outputs;
-  };
-  std::unique_ptr<Strings> strings{};  // made when there are any: a deque allocates even when empty
+  std::list<std::vector<std::string>> strings{};
+  std::vector<std::pair<OrtValue*, const std::vector<std::string>*>> string_outputs{};
 
   const OrtApi& api() const { return *registration.api; }
 
@@ -50,7 +46,7 @@ struct OrtCall {
     check(call.api(), call.api().KernelContext_GetOutput(call.context, index, shape.data(), shape.size(), &value));
     if (dtype == DType::string) {
       std::vector<std::string>& list = call.add_strings(std::vector<std::string>(size_t(element_count(shape))));
-      call.strings->outputs.emplace_back(value, &list);
+      call.string_outputs.emplace_back(value, &list);
       return list.data();
     }
     void* data = nullptr;
@@ -79,22 +75,17 @@ struct OrtCall {
     const OrtValue* value = nullptr;
     check(api(), api().KernelContext_GetInput(context, index, &value));
     if (value == nullptr) return;  // an optional input that is left out
-    if (dtype != DType::string) return read_tensor(registration, value, dtype, tensor);
-    read_shape(registration, value, tensor.shape);
-    tensor.size = element_count(tensor.shape);
-    tensor.dtype = dtype;
-    tensor.data = add_strings(read_strings(api(), value, size_t(tensor.size))).data();
+    if (dtype != DType::string) read_numbers(registration, value, dtype, tensor);
+    else read_tensor(registration, value, dtype, tensor, add_strings({}));
   }
 
   std::vector<std::string>& add_strings(std::vector<std::string> list) {
-    if (!strings) strings = std::make_unique<Strings>();
-    return strings->all.emplace_back(std::move(list));
+    return strings.emplace_back(std::move(list));
   }
 
   /// Hands the strings of the outputs to ORT.
   void write_strings() const {
-    if (!strings) return;
-    for (const auto& [value, list] : strings->outputs) {
+    for (const auto& [value, list] : string_outputs) {
       for (size_t i = 0; i < list->size(); ++i) {
         const std::string& text = (*list)[i];
         char* memory = nullptr;
@@ -121,7 +112,7 @@ inline void compute(const OrtNode& node, OrtKernelContext* context) {
   const std::span<Tensor> inputs = input_store, outputs = output_store;
   for (size_t i = 0; i < count; ++i) {
     const size_t position = std::min(i, types.size() - 1);
-    call.read_input(i, types[position], inputs[i]);
+    call.read_input(i, types[position] == DType::none ? node.any_types[i - position] : types[position], inputs[i]);
     if (!inputs[i].present() && op.inputs[position].arity != Arity::optional) {
       fail("the input ", op.inputs[position].name, " is required, and left out");
     }
@@ -130,7 +121,7 @@ inline void compute(const OrtNode& node, OrtKernelContext* context) {
                         outputs,
                         {&call, &OrtCall::output, &OrtCall::scratch, &OrtCall::release},
                         Pool(&call, registration.version >= kApiWithThreads ? &OrtCall::parallel_for : nullptr),
-                        node.name,
+                        node.info,
                         node.left_out};
   node.kernel->run(invocation);
   call.write_strings();

@@ -18,13 +18,10 @@ class InferenceAttributes final : public AttributeReader {
  public:
   InferenceAttributes(const OrtApi& api, const OrtShapeInferContext* context) : api_(api), context_(context) {}
 
-  AttributeValue read(const Attribute& attribute) const override {
+  AttributeValue find(const std::string& name, AttributeType type) const override {
     const OrtOpAttr* found = nullptr;
-    if (!works(api_, api_.ShapeInferContext_GetAttribute(context_, attribute.name.c_str(), &found)) || found == nullptr) {
-      if (attribute.required()) fail("the attribute ", attribute.name, " is required, and missing");
-      return attribute.default_value;
-    }
-    switch (attribute.type) {
+    if (!works(api_, api_.ShapeInferContext_GetAttribute(context_, name.c_str(), &found)) || found == nullptr) return {};
+    switch (type) {
       case AttributeType::float32: return scalar<float>(found, ORT_OP_ATTR_FLOAT);
       case AttributeType::int64: return scalar<int64_t>(found, ORT_OP_ATTR_INT);
       case AttributeType::string: {
@@ -33,10 +30,10 @@ class InferenceAttributes final : public AttributeReader {
       }
       case AttributeType::floats: return list<float>(found, ORT_OP_ATTR_FLOATS);
       case AttributeType::ints: return list<int64_t>(found, ORT_OP_ATTR_INTS);
-      case AttributeType::tensor: fail("a shape function cannot take the tensor attribute ", attribute.name);
+      case AttributeType::tensor: fail("a shape function cannot take the tensor attribute ", name);
       case AttributeType::none: break;
     }
-    return attribute.default_value;
+    return {};
   }
 
  private:
@@ -119,12 +116,13 @@ inline void infer_shapes(const OrtOperator& type, OrtShapeInferContext* context)
   // ORT merges the overloads into one schema and asks the first one for all of them.
   const auto overload = std::ranges::find_if(op.overloads, [&](const Overload& o) {
     for (size_t i = 0; i < types.size(); ++i) {
-      if (types[i] != o.inputs[std::min(i, o.inputs.size() - 1)]) return false;
+      const DType expected = o.inputs[std::min(i, o.inputs.size() - 1)];
+      if (expected != types[i] && expected != DType::none) return false;
     }
     return true;
   });
   if (overload == op.overloads.end()) return;
-  op.infer(InferenceAttributes(api, context), inputs, outputs);
+  op.infer(op, InferenceAttributes(api, context), inputs, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     // Up to 1.24 at least, ORT aborts when it is told of an output that the node leaves out, and does not say which.
     if (op.outputs[i].arity == Arity::required) set_output_shape(api, context, i, overload->outputs[i], outputs[i]);

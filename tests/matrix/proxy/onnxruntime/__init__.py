@@ -113,6 +113,10 @@ class GraphOptimizationLevel:
 class SessionOptions:
     def __init__(self):
         self._libraries = []
+        self._entries = {}
+
+    def add_session_config_entry(self, key, value):
+        self._entries[key] = value
 
     def register_custom_ops_library(self, library):
         self._libraries.append(library)
@@ -122,8 +126,9 @@ class InferenceSession:
     def __init__(self, model, sess_options=None, providers=("CPUExecutionProvider",)):
         settings = {k: v for k, v in vars(sess_options or SessionOptions()).items() if not k.startswith("_")}
         libraries = sess_options._libraries if sess_options else []
+        entries = sess_options._entries if sess_options else {}
         self._server = running()
-        self._number, *described = self._server.ask("load", model, settings, libraries, list(providers))
+        self._number, *described = self._server.ask("load", model, settings, entries, libraries, list(providers))
         self._inputs, self._outputs = (
             [SimpleNamespace(name=n, shape=s, type=t) for n, s, t in values] for values in described)
 

@@ -18,12 +18,14 @@ sessions = {}
 numbers = itertools.count()
 
 
-def load(model, settings, libraries, providers):
+def load(model, settings, entries, libraries, providers):
     options = onnxruntime.SessionOptions()
     for name, value in settings.items():
         if name == "graph_optimization_level":
             value = getattr(onnxruntime.GraphOptimizationLevel, value)
         setattr(options, name, value)
+    for key, value in entries.items():
+        options.add_session_config_entry(key, value)
     for library in libraries:
         options.register_custom_ops_library(library)
     session = onnxruntime.InferenceSession(model, options, providers=providers)

@@ -275,7 +275,8 @@ class Search {
             if (match.inputs[slot] == none) continue;
             DataType given = types_.of(match.inputs[slot]).type;
             if (given == DataType::undefined) given = type;
-            if (overload.inputs[slot] != given) return false;
+            // Undefined stands for inputs that each have their own type.
+            if (overload.inputs[slot] != DataType::undefined && overload.inputs[slot] != given) return false;
           }
           const DataType made = types_.of(root).type;
           return overload.outputs.empty() || made == DataType::undefined || overload.outputs[0] == made;

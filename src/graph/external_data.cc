@@ -47,18 +47,20 @@ std::vector<std::string> external_data_files(const onnx::ModelProto& model) {
   return {files.begin(), files.end()};
 }
 
-void StagedModel::bring_external_data(const Model& input) {
+void StagedModel::bring_external_data(const Model& input, const std::map<std::string, fs::path>& moved) {
   std::error_code error;
   const fs::path from = input.file.has_parent_path() ? input.file.parent_path() : fs::path(".");
   const fs::path to = output_.has_parent_path() ? output_.parent_path() : fs::path(".");
-  if (fs::equivalent(from, to, error)) return;
+  const bool same_folder = fs::equivalent(from, to, error);
   for (const std::string& location : external_data_files(input.proto)) {
+    const auto elsewhere = moved.find(location);
+    if (same_folder && elsewhere == moved.end()) continue;
     const fs::path relative = fs::path(location).lexically_normal();
     if (relative.empty() || relative.is_absolute() || *relative.begin() == "..")
       throw InputError(
           fmt::format("{}: its external data `{}` lies outside its folder, which ONNX Runtime refuses",
                       input.file.string(), location));
-    const fs::path source = from / relative;
+    const fs::path source = elsewhere == moved.end() ? from / relative : elsewhere->second;
     const fs::path target = to / relative;
     if (!fs::is_regular_file(source, error))
       throw InputError(

@@ -1,0 +1,122 @@
+#include "doctor/examine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/error_texts.h"
+#include "doctor/patient.h"
+#include "doctor/providers.h"
+#include "error.h"
+
+namespace graft::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_looks = 3;  ///< a repair may bring to light what was hidden behind it
+
+bool is_error(const Finding& finding) { return finding.severity == Severity::error; }
+
+}  // namespace
+
+Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::path& model, const Request& request) {
+  try {
+    model_ = graph::read_model(model);
+  } catch (const InputError& error) {
+    std::error_code failure;
+    if (!fs::is_regular_file(model, failure)) throw;
+    Finding& found = findings_.add(Cause::not_a_model, "");
+    found.evidence.push_back(std::string(error.what()).substr(model.string().size() + 2));
+    found.cure.push_back("give the .onnx file itself; fetch or export it again if it was cut off");
+  }
+  libraries_ = std::make_unique<Libraries>(*runtime, request.libraries, findings_);
+  check_providers(*runtime, request.providers, findings_);
+  check_packages(*runtime, findings_);
+  prober_ = std::make_unique<Prober>(runtime, libraries_->usable());
+  attempt_ = prober_->load_file(model);
+  if (!model_) return;
+  look(attempt_.loaded);
+  if (attempt_.loaded) return;
+  // What the repairs leave is looked at again: ONNX Runtime stops at the first thing that is wrong, and so may a check.
+  Attempt attempt = attempt_;
+  for (int looks = 1; looks < most_looks && has_errors() && all_fixable(); ++looks) {
+    apply();
+    if (!graph::external_data_files(model_->proto).empty()) return;  // needs its files: repair() tries it beside them
+    attempt = prober_->load({model_->proto}, true)[0];
+    if (attempt.loaded) return;
+    const size_t before = findings_.list().size();
+    look(false);
+    if (findings_.list().size() == before) break;
+  }
+  if (has_errors() && !(all_fixable() && done_.size())) return;
+  if (recognise(attempt.text, findings_)) return;
+  Finding& found = findings_.add(Cause::unexplained, "");
+  found.evidence.push_back(
+      fmt::format("ONNX Runtime {} {} {}", prober_->runtime().version(), attempt.died ? "dies:" : "says:", attempt.text));
+  found.cure.push_back("search the issues of ONNX Runtime for these words: https://github.com/microsoft/onnxruntime/issues");
+}
+
+Examination::~Examination() = default;
+
+void Examination::look(bool loads) {
+  indexes_.push_back(std::make_unique<graph::Index>(model_->proto));
+  const graph::Index& index = *indexes_.back();
+  const ElementTypes types(model_->proto, index, *libraries_);
+  Patient patient{*model_, index, types, *libraries_, *prober_, loads, findings_, moved_};
+  check_versions(patient);
+  check_operators(patient);
+  check_custom_nodes(patient);
+  check_standard_nodes(patient);
+  check_functions(patient);
+  check_wiring(patient);
+  check_order(patient);
+  check_declarations(patient);
+  check_tensors(patient);
+}
+
+void Examination::apply() {
+  for (Finding& finding : findings_.list()) {
+    if (!finding.fixable()) continue;
+    for (Repair& repair : finding.repairs) {
+      if (!repair.apply) continue;
+      repair.apply();
+      repair.apply = nullptr;
+      done_.push_back(repair.what);
+    }
+  }
+}
+
+bool Examination::has_errors() const {
+  return std::any_of(findings_.list().begin(), findings_.list().end(), is_error);
+}
+
+bool Examination::all_fixable() const {
+  return std::all_of(findings_.list().begin(), findings_.list().end(),
+                     [](const Finding& finding) { return !is_error(finding) || finding.fixable(); });
+}
+
+Outcome Examination::repair(const fs::path& output) {
+  Outcome outcome;
+  if (!model_) return outcome;
+  apply();
+  outcome.done = done_;
+  const bool healthy = attempt_.loaded && !has_errors();
+  if (done_.empty() && !healthy) return outcome;
+  graph::StagedModel staged(*model_, output, moved_);
+  if (done_.empty()) {
+    staged.write_unchanged(*model_);
+  } else {
+    staged.write(model_->proto);
+  }
+  const Attempt attempt = prober_->load_file(staged.file());
+  outcome.loads = attempt.loaded;
+  outcome.text = attempt.text;
+  if (!attempt.loaded && all_fixable()) return outcome;
+  staged.commit();
+  outcome.written = true;
+  outcome.notes = staged.notes();
+  return outcome;
+}
+
+}  // namespace graft::doctor

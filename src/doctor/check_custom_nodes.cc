@@ -175,62 +175,84 @@ std::string value_text(AttributeType type) {
   }
 }
 
+void say_unknown(Patient& patient, NodeId node, const OperatorDescription& op, const std::string& name,
+                 const std::string& near) {
+  Finding& found = patient.add(Cause::attribute_unknown, patient.op_text(node) + "." + name);
+  found.severity = Severity::warning;  // ONNX Runtime does not look at them
+  std::vector<std::string> known;
+  for (const auto& described : op.attributes) known.push_back(described.name);
+  found.evidence.push_back(fmt::format("{} has the attribute {}, which nothing reads; the operator has {}{}",
+                                       patient.node_text(node), name,
+                                       known.empty() ? "no attributes" : fmt::format("{}", fmt::join(known, ", ")),
+                                       near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  const std::string attribute = fmt::format("next(a for a in n.attribute if a.name == '{}')", name);
+  found.cure.push_back(
+      near.empty()
+          ? "take it out: " + patient.python(fmt::format("n = {}; n.attribute.remove({})", patient.python_node(node), attribute))
+          : "rename it: " + patient.python(fmt::format("n = {}; {}.name = '{}'", patient.python_node(node), attribute, near)));
+}
+
+void say_missing(Patient& patient, NodeId node, const AttributeDescription& described, const std::string& near) {
+  Finding& found = patient.add(Cause::attribute_missing, patient.op_text(node) + "." + described.name);
+  found.evidence.push_back(fmt::format("{} has no attribute {} ({}), which the operator requires{}",
+                                       patient.node_text(node), described.name, to_string(described.type),
+                                       near.empty() ? "" : fmt::format("; it has {}: did you mean {}?", near, described.name)));
+  if (!near.empty()) {
+    found.cure.push_back(
+        "rename it: " +
+        patient.python(fmt::format("n = {}; next(a for a in n.attribute if a.name == '{}').name = '{}'",
+                                   patient.python_node(node), near, described.name)));
+    return;
+  }
+  found.cure.push_back(
+      "give it, with your value: " +
+      patient.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', {}))", patient.python_node(node),
+                                 described.name, value_text(described.type))));
+}
+
+void say_type(Patient& patient, NodeId node, onnx::AttributeProto& attribute, AttributeType wanted) {
+  Finding& found = patient.add(Cause::attribute_type, patient.op_text(node) + "." + attribute.name());
+  found.evidence.push_back(fmt::format("{}: its attribute {} is {}; the operator wants {}", patient.node_text(node),
+                                       attribute.name(), type_word(attribute.type()), to_string(wanted)));
+  if (auto convert = attribute.ref_attr_name().empty() ? conversion(attribute, wanted) : nullptr) {
+    found.repairs.push_back({fmt::format("write the attribute {} of {} as {}, with the same value", attribute.name(),
+                                         patient.node_text(node), to_string(wanted)),
+                             std::move(convert)});
+    return;
+  }
+  found.beyond_repair = true;
+  found.cure.push_back(
+      fmt::format("write it as {}: {}", to_string(wanted),
+                  patient.python(fmt::format("n = {0}; a = next(a for a in n.attribute if a.name == '{1}'); "
+                                             "a.CopyFrom(helper.make_attribute('{1}', {2}))",
+                                             patient.python_node(node), attribute.name(), value_text(wanted)))));
+}
+
 void check_attributes(Patient& patient, NodeId node, const OperatorDescription& op) {
   onnx::NodeProto& proto = *patient.index.node(node).proto;
-  std::set<std::string> unused;
-  for (const auto& described : op.attributes) {
-    const auto is_it = [&](const auto& attribute) { return attribute.name() == described.name; };
-    if (std::none_of(proto.attribute().begin(), proto.attribute().end(), is_it)) unused.insert(described.name);
-  }
-  std::set<std::string> unknown;
+  const auto described_as = [&](const std::string& name) {
+    return std::find_if(op.attributes.begin(), op.attributes.end(), [&](const auto& known) { return known.name == name; });
+  };
+  std::set<std::string> absent, unknown;
+  for (const auto& described : op.attributes) absent.insert(described.name);
   for (auto& attribute : *proto.mutable_attribute()) {
-    const auto place = std::find_if(op.attributes.begin(), op.attributes.end(),
-                                    [&](const AttributeDescription& known) { return known.name == attribute.name(); });
-    if (place == op.attributes.end()) {
+    absent.erase(attribute.name());
+    const auto known = described_as(attribute.name());
+    if (known == op.attributes.end()) {
       unknown.insert(attribute.name());
-      const std::string near = nearest(attribute.name(), {unused.begin(), unused.end()});
-      Finding& found = patient.add(Cause::attribute_unknown, patient.op_text(node) + "." + attribute.name());
-      found.severity = Severity::warning;  // ONNX Runtime does not look at them
-      found.evidence.push_back(fmt::format("{} has the attribute {}; the operator has {}{}", patient.node_text(node),
-                                           attribute.name(),
-                                           op.attributes.empty() ? "none" : "others",
-                                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-      found.cure.push_back(near.empty()
-                               ? "take it out: nothing reads it"
-                               : "rename it: " + patient.python(fmt::format(
-                                     "next(a for a in {}.attribute if a.name == '{}').name = '{}'",
-                                     patient.python_node(node), attribute.name(), near)));
-      continue;
+    } else if (static_cast<int>(attribute.type()) != static_cast<int>(known->type) && !patient.loads) {
+      say_type(patient, node, attribute, known->type);
     }
-    if (static_cast<int>(attribute.type()) == static_cast<int>(place->type)) continue;
-    Finding& found = patient.add(Cause::attribute_type, patient.op_text(node) + "." + attribute.name());
-    found.evidence.push_back(fmt::format("{}: its attribute {} is {}; the operator wants {}", patient.node_text(node),
-                                         attribute.name(), type_word(attribute.type()), to_string(place->type)));
-    if (auto convert = attribute.ref_attr_name().empty() ? conversion(attribute, place->type) : nullptr) {
-      found.repairs.push_back({fmt::format("write the attribute {} of {} as {}, with the same value", attribute.name(),
-                                           patient.node_text(node), to_string(place->type)),
-                               std::move(convert)});
-      continue;
-    }
-    found.beyond_repair = true;
-    found.cure.push_back(fmt::format("write it as {}: {}", to_string(place->type),
-                                     patient.python(fmt::format("n = {0}; a = next(a for a in n.attribute if a.name == "
-                                                                "'{1}'); a.CopyFrom(helper.make_attribute('{1}', {2}))",
-                                                                patient.python_node(node), attribute.name(),
-                                                                value_text(place->type)))));
   }
+  // A misspelled attribute that is required is one cause, not two.
   for (const auto& described : op.attributes) {
-    if (!described.required || !unused.count(described.name)) continue;
+    if (!described.required || !absent.count(described.name)) continue;
     const std::string near = nearest(described.name, {unknown.begin(), unknown.end()});
-    Finding& found = patient.add(Cause::attribute_missing, patient.op_text(node) + "." + described.name);
-    found.evidence.push_back(fmt::format("{} has no attribute {} ({}), which the operator requires{}",
-                                         patient.node_text(node), described.name, to_string(described.type),
-                                         near.empty() ? "" : fmt::format("; is {} meant for it?", near)));
-    found.cure.push_back(fmt::format(
-        "give it, with your value: {}",
-        patient.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', {}))", patient.python_node(node),
-                                   described.name, value_text(described.type)))));
+    unknown.erase(near);
+    if (!patient.loads) say_missing(patient, node, described, near);
   }
+  for (const std::string& name : unknown)
+    say_unknown(patient, node, op, name, nearest(name, {absent.begin(), absent.end()}));
 }
 
 void check_provider(Patient& patient, NodeId node, const std::vector<const OperatorDescription*>& operators) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "doctor/nearest.h"
+#include "doctor/opset_choice.h"
 #include "doctor/patient.h"
 #include "graph/names.h"
 #include "rewrite/opsets.h"
@@ -16,16 +17,6 @@ namespace {
 using graph::none;
 using graph::NodeId;
 using graph::ScopeId;
-
-/// Lists operators whose meaning changed while their spelling stayed valid, with the opset that changed it: an import
-/// is not raised across one of them.
-struct Change {
-  std::string_view op;
-  int64_t opset;
-};
-constexpr Change changes[] = {{"Softmax", 13}, {"LogSoftmax", 13},         {"Hardmax", 13}, {"RoiAlign", 16},
-                              {"AveragePool", 19}, {"GroupNormalization", 21}, {"DFT", 20}};
-constexpr int64_t first_of_today = 7;  ///< below, arithmetic broadcasts in another way
 
 std::string said_near(const std::string& near) { return near.empty() ? "" : fmt::format("; did you mean {}?", near); }
 
@@ -56,12 +47,6 @@ class OperatorNames {
     return index_.function(proto.domain(), proto.op_type(), proto.overload()) != none;
   }
 
-  /// Gives the standard opset that decides over a node. ONNX Runtime looks at the model's for nodes in functions too.
-  int64_t opset_of(NodeId node) const {
-    const int64_t newest = patient_.prober.newest_version("");
-    return std::min(newest, std::min(index_.opset(index_.node(node).scope), index_.opset(0)));
-  }
-
   int64_t imported(NodeId node) const {
     const graph::Scope& root = index_.scope(index_.root(index_.node(node).scope));
     return graph::imported_version(root.function ? root.function->opset_import() : patient_.proto().opset_import(),
@@ -70,13 +55,13 @@ class OperatorNames {
 
   std::tuple<std::string, std::string, int64_t> key(NodeId node) const {
     const onnx::NodeProto& proto = index_.proto(node);
-    if (graph::is_default_domain(proto.domain())) return {"", proto.op_type(), opset_of(node)};
+    if (graph::is_default_domain(proto.domain())) return {"", proto.op_type(), patient_.opset_of(node)};
     return {proto.domain(), proto.op_type(), std::max<int64_t>(1, imported(node))};
   }
 
   void check_standard(NodeId node) {
     const onnx::NodeProto& proto = index_.proto(node);
-    const int64_t opset = opset_of(node);
+    const int64_t opset = patient_.opset_of(node);
     const Schema schema = patient_.prober.schema("", proto.op_type(), opset);
     if (schema.known) return;
     if (schema.removed) {
@@ -111,7 +96,7 @@ class OperatorNames {
     const onnx::NodeProto& proto = index_.proto(node);
     const std::string& home = *homes.begin();
     Finding& found = patient_.add(Cause::op_in_default_domain, proto.op_type());
-    found.evidence.push_back(fmt::format("{}, has no domain; ONNX has no {}, but the domain {} has one",
+    found.evidence.push_back(fmt::format("{} has no domain; ONNX has no {}, but the domain {} has one",
                                          patient_.node_text(node), proto.op_type(), fmt::join(homes, " or ")));
     if (homes.size() > 1) {
       found.beyond_repair = true;
@@ -136,39 +121,23 @@ class OperatorNames {
   void say_newer(NodeId node, int64_t opset, int64_t version) {
     const onnx::NodeProto& proto = index_.proto(node);
     Finding& found = patient_.add(Cause::op_newer_than_import, proto.op_type());
-    const int64_t own = index_.opset(index_.node(node).scope);
+    const bool by_function = index_.scope(index_.root(index_.node(node).scope)).function &&
+                             index_.opset(index_.node(node).scope) == opset;
     found.evidence.push_back(fmt::format("{}; {} came with opset {}, and {} imports opset {}", patient_.node_text(node),
                                          proto.op_type(), version,
-                                         own == opset ? patient_.scope_text(index_.root(index_.node(node).scope)).empty()
-                                                            ? "the model"
-                                                            : "the function"
-                                                      : "the model around the function",
+                                         by_function ? "the function" : "the model",
                                          opset));
-    const std::string obstacle = meaning_changes(opset, version);
+    const std::string obstacle = meaning_change(index_, opset, version);
     if (obstacle.empty()) {
       raise(found, node, version);
       return;
     }
     found.beyond_repair = true;
-    found.evidence.push_back(obstacle);
+    found.evidence.push_back("the import cannot simply be raised: " + obstacle);
     found.cure.push_back(fmt::format("convert the model: python3 -c \"import onnx; from onnx import version_converter; "
                                      "onnx.save(version_converter.convert_version(onnx.load('{}'), {}), 'fixed.onnx')\"",
                                      patient_.model.file.string(), version));
     found.cure.push_back(fmt::format("or export it again at opset {} or higher", version));
-  }
-
-  /// Says which of the model's operators would compute something else at the newer opset; empty when none would.
-  std::string meaning_changes(int64_t opset, int64_t version) const {
-    if (opset < first_of_today) return fmt::format("operators mean other things below opset {}", first_of_today);
-    for (NodeId node = 0; node < index_.node_count(); ++node) {
-      if (!graph::is_default_domain(index_.proto(node).domain())) continue;
-      for (const Change& change : changes) {
-        if (change.op == index_.proto(node).op_type() && change.opset > opset && change.opset <= version)
-          return fmt::format("the import cannot simply be raised: {} means something else from opset {} on", change.op,
-                             change.opset);
-      }
-    }
-    return "";
   }
 
   void raise(Finding& found, NodeId node, int64_t version) const {
@@ -208,7 +177,7 @@ class OperatorNames {
     }
     Finding& found = patient_.add(Cause::op_in_default_domain, op);
     found.beyond_repair = true;
-    found.evidence.push_back(fmt::format("{}, has no domain, and ONNX has no {}{}", patient_.node_text(node), op,
+    found.evidence.push_back(fmt::format("{} has no domain, and ONNX has no {}{}", patient_.node_text(node), op,
                                          said_near(near)));
     found.cure.push_back("give the node the domain of the library that has the operator, and import that domain: " +
                          patient_.python(fmt::format("n = {}; n.domain = 'DOMAIN'; m.opset_import.append("

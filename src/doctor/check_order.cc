@@ -91,7 +91,7 @@ void check_order(Patient& patient) {
   Finding& found = patient.add(Cause::node_order, "");
   const bool main = index.node(early).scope == 0;
   if (main) found.severity = Severity::warning;
-  found.evidence.push_back(fmt::format("{}, stands before a node that makes what it reads{}", patient.node_text(early),
+  found.evidence.push_back(fmt::format("{} stands before a node that makes what it reads{}", patient.node_text(early),
                                        main ? "; ONNX Runtime sorts them itself, the ONNX standard and other runtimes "
                                               "want them in order"
                                             : ""));

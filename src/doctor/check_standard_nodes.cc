@@ -2,11 +2,13 @@
 /// the runtime says whether it can run it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <regex>
 
 #include "doctor/nearest.h"
 #include "doctor/patient.h"
+#include "doctor/standard_nodes.h"
 #include "graph/names.h"
 
 namespace graft::doctor {
@@ -35,33 +37,40 @@ bool refers(const onnx::NodeProto& node) {
 
 class StandardNodes {
  public:
-  explicit StandardNodes(Patient& patient) : patient_(patient), index_(patient.index) {}
+  explicit StandardNodes(const Patient& patient) : patient_(patient), index_(patient.index) {}
 
   void check() {
-    const int64_t newest = patient_.prober.newest_version("");
+    collect([&](NodeId node) { return patient_.opset_of(node); });
+    const std::vector<Attempt> attempts = patient_.prober.load(models_, false);
+    for (const auto& [node, kind] : probed_) {
+      if (!attempts[kind].loaded && !attempts[kind].died) say(node, attempts[kind].text);
+    }
+  }
+
+  size_t count_refused(int64_t opset) {
+    collect([&](NodeId) { return opset; });
+    const std::vector<Attempt> attempts = patient_.prober.load(models_, false);
+    return static_cast<size_t>(
+        std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.loaded; }));
+  }
+
+ private:
+  /// Makes a model for each kind of node, at the opset that is given for it.
+  template <class OpsetOf> void collect(OpsetOf opset_of) {
     std::map<std::string, size_t> kinds;
-    std::vector<onnx::ModelProto> models;
-    std::vector<std::pair<NodeId, size_t>> probed;
     for (NodeId node = 0; node < index_.node_count(); ++node) {
       const onnx::NodeProto& proto = index_.proto(node);
       if (has_subgraph(proto) || refers(proto) || proto.op_type() == "Constant") continue;
       if (index_.function(proto.domain(), proto.op_type(), proto.overload()) != none) continue;
       const bool standard = graph::is_default_domain(proto.domain());
       if (!standard && !proto.domain().starts_with("com.microsoft") && !proto.domain().starts_with("ai.onnx")) continue;
-      const int64_t opset = std::min(newest, std::min(index_.opset(index_.node(node).scope), index_.opset(0)));
-      if (standard && !patient_.prober.schema("", proto.op_type(), opset).known) continue;
-      onnx::ModelProto model = alone(node, opset);
-      const auto [place, added] = kinds.emplace(model.SerializePartialAsString(), models.size());
-      if (added) models.push_back(std::move(model));
-      probed.emplace_back(node, place->second);
-    }
-    const std::vector<Attempt> attempts = patient_.prober.load(models, false);
-    for (const auto& [node, kind] : probed) {
-      if (!attempts[kind].loaded && !attempts[kind].died) say(node, attempts[kind].text);
+      onnx::ModelProto model = alone(node, opset_of(node));
+      const auto [place, added] = kinds.emplace(model.SerializePartialAsString(), models_.size());
+      if (added) models_.push_back(std::move(model));
+      probed_.emplace_back(node, place->second);
     }
   }
 
- private:
   /// Makes a model of one node. Values are called by their places, so that nodes of one kind give equal models.
   onnx::ModelProto alone(NodeId node, int64_t opset) const {
     const onnx::NodeProto& proto = index_.proto(node);
@@ -213,11 +222,15 @@ class StandardNodes {
                                     patient_.python_node(node), name))));
   }
 
-  Patient& patient_;
+  const Patient& patient_;
   const graph::Index& index_;
+  std::vector<onnx::ModelProto> models_;
+  std::vector<std::pair<NodeId, size_t>> probed_;  ///< a node, and its kind's place in models_
 };
 
 }  // namespace
+
+size_t count_refused_nodes(const Patient& patient, int64_t opset) { return StandardNodes(patient).count_refused(opset); }
 
 void check_standard_nodes(Patient& patient) {
   if (!patient.loads) StandardNodes(patient).check();

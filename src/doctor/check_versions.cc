@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "doctor/opset_choice.h"
 #include "doctor/patient.h"
 #include "graph/names.h"
 
@@ -27,6 +28,7 @@ int64_t needed_ir_version(const onnx::ModelProto& model) {
 
 void check_ir_version(Patient& patient) {
   const int64_t version = patient.proto().ir_version();
+  if (patient.loads && version > 0) return;
   const int64_t newest = patient.prober.newest_ir_version();
   if (version > 0 && version <= newest) return;
   const std::string runtime = patient.prober.runtime().version();
@@ -34,8 +36,9 @@ void check_ir_version(Patient& patient) {
   if (version <= 0) {
     const int64_t target = std::min(newest, needed_ir_version(model));
     Finding& found = patient.add(Cause::ir_version_missing, "");
-    found.evidence.push_back(version == 0 ? "the field ir_version is not there, or 0"
-                                          : fmt::format("the field ir_version is {}", version));
+    found.evidence.push_back(patient.proto().has_ir_version() ? fmt::format("the field ir_version is {}", version)
+                                                              : "the field ir_version is not there");
+    if (patient.loads) found.evidence.push_back("this ONNX Runtime does not mind; others refuse the model");
     found.repairs.push_back(
         {fmt::format("set the IR version to {}", target), [&model, target] { model.set_ir_version(target); }});
     return;
@@ -72,27 +75,52 @@ void set_version(Imports& imports, const std::string& domain, int64_t version) {
   }
 }
 
+/// Gives the standard operators a version where the model imports none that exists.
+void check_zero(Patient& patient, Importer& importer, int64_t version) {
+  Finding& found = patient.add(Cause::import_version, "");
+  found.evidence.push_back(
+      fmt::format("{} imports the standard operators at version {}; versions begin at 1", importer.text, version));
+  const int64_t target = patient.model_opset;
+  Imports& imports = importer.imports;
+  found.repairs.push_back({fmt::format("set the import of the standard operators in {} to {}", importer.text, target),
+                           [&imports, target] { set_version(imports, "", target); }});
+}
+
 void check_newest(Patient& patient, Importer& importer) {
   for (const auto& import : importer.imports) {
     const std::string domain = import.domain();
     const int64_t version = import.version();
+    if (version <= 0 && graph::is_default_domain(domain)) check_zero(patient, importer, version);
     if (version <= 1 || patient.prober.accepts_import(domain, version)) continue;
     const int64_t newest = patient.prober.newest_version(domain);
     if (version <= newest) continue;
-    const std::string name = graph::is_default_domain(domain) ? "ai.onnx (the standard operators)" : domain;
+    const bool standard = graph::is_default_domain(domain);
+    const int64_t target = standard ? patient.model_opset : newest;
+    const std::string name = standard ? "ai.onnx (the standard operators)" : domain;
     Finding& found = patient.add(Cause::opset_too_new, domain);
     found.evidence.push_back(fmt::format("{} imports {} at version {}; ONNX Runtime {} knows versions up to {}",
                                          importer.text, name, version, patient.prober.runtime().version(), newest));
     found.cure.push_back("use a newer ONNX Runtime: pip install -U onnxruntime");
+    if (standard && target < newest) {
+      const OpsetChoice choice = choose_opset(patient);
+      found.evidence.push_back(fmt::format("its operators are spelled as opset {} to {} has them", choice.oldest, target));
+      if (const std::string change = meaning_change(patient.index, choice.oldest, target); !change.empty()) {
+        found.beyond_repair = true;
+        found.evidence.push_back("which of them is meant cannot be seen: " + change);
+        found.cure.push_back(patient.python(fmt::format(
+            "next(i for i in m.opset_import if i.domain in ('', 'ai.onnx')).version = {}", target)));
+        continue;
+      }
+    }
     Imports& imports = importer.imports;
-    found.repairs.push_back({fmt::format("set the import of {} in {} to {}", name, importer.text, newest),
-                             [&imports, domain, newest] { set_version(imports, domain, newest); }});
+    found.repairs.push_back({fmt::format("set the import of {} in {} to {}", name, importer.text, target),
+                             [&imports, domain, target] { set_version(imports, domain, target); }});
   }
 }
 
 /// Gives the version at which a domain should be imported, 0 when that cannot be known.
 int64_t version_to_import(const Patient& patient, const std::string& domain, const std::set<std::string>& ops) {
-  if (graph::is_default_domain(domain)) return patient.index.opset(0);
+  if (graph::is_default_domain(domain)) return patient.model_opset;
   int64_t version = graph::imported_version(patient.proto().opset_import(), domain);
   for (const std::string& op : ops) {
     for (const auto* found : patient.libraries.find(domain, op)) version = std::max(version, found->since_version);
@@ -131,7 +159,7 @@ void check_missing(Patient& patient, Importer& importer) {
 }  // namespace
 
 void check_versions(Patient& patient) {
-  if (!patient.loads) check_ir_version(patient);
+  check_ir_version(patient);
   for (Importer& importer : importers(patient)) {
     if (!patient.loads) check_newest(patient, importer);
     check_missing(patient, importer);

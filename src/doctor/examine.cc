@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "doctor/error_texts.h"
+#include "doctor/opset_choice.h"
 #include "doctor/patient.h"
 #include "doctor/providers.h"
 #include "error.h"
+#include "graph/names.h"
 
 namespace graft::doctor {
 namespace {
@@ -64,6 +66,11 @@ void Examination::look(bool loads) {
   const graph::Index& index = *indexes_.back();
   const ElementTypes types(model_->proto, index, *libraries_);
   Patient patient{*model_, index, types, *libraries_, *prober_, loads, findings_, moved_};
+  if (!loads) {
+    const int64_t imported = graph::imported_version(model_->proto.opset_import(), "");
+    const bool of_use = imported > 0 && imported <= prober_->newest_version("");
+    patient.model_opset = of_use ? imported : choose_opset(patient).newest;
+  }
   check_versions(patient);
   check_operators(patient);
   check_custom_nodes(patient);

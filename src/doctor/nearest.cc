@@ -18,18 +18,18 @@ std::string plain(const std::string& name) {
 }  // namespace
 
 size_t distance(const std::string& one, const std::string& other) {
-  std::vector<size_t> row(other.size() + 1);
-  for (size_t at = 0; at <= other.size(); ++at) row[at] = at;
+  std::vector<std::vector<size_t>> table(one.size() + 1, std::vector<size_t>(other.size() + 1));
+  for (size_t i = 0; i <= one.size(); ++i) table[i][0] = i;
+  for (size_t j = 0; j <= other.size(); ++j) table[0][j] = j;
   for (size_t i = 1; i <= one.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
     for (size_t j = 1; j <= other.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (one[i - 1] == other[j - 1] ? 0 : 1)});
-      diagonal = above;
+      const size_t changed = table[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, changed});
+      const bool swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (swapped) table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
     }
   }
-  return row[other.size()];
+  return table[one.size()][other.size()];
 }
 
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {

@@ -2,9 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/names.h"
 
 namespace graft::doctor {
+
+int64_t Patient::opset_of(graph::NodeId node) const {
+  const graph::Scope& root = index.scope(index.root(index.node(node).scope));
+  if (!root.function) return model_opset;
+  const int64_t own = graph::imported_version(root.function->opset_import(), "");
+  return own > 0 ? std::min(own, model_opset) : model_opset;
+}
 
 std::string Patient::scope_text(graph::ScopeId scope) const {
   if (scope == 0) return "";
@@ -22,9 +31,12 @@ std::string Patient::scope_text(graph::ScopeId scope) const {
 
 std::string Patient::node_text(graph::NodeId node) const {
   const onnx::NodeProto& proto = index.proto(node);
-  std::string text = proto.name().empty() ? fmt::format("the node {}", op_text(node))
-                                          : fmt::format("the node \"{}\" ({})", proto.name(), op_text(node));
-  if (proto.output_size()) text += fmt::format(", which makes {},", proto.output(0));
+  std::string text = fmt::format("the {} node", op_text(node));
+  if (!proto.name().empty()) {
+    text += fmt::format(" \"{}\"", proto.name());
+  } else if (proto.output_size()) {
+    text += fmt::format(" that makes {}", proto.output(0));
+  }
   return text + scope_text(index.node(node).scope);
 }
 

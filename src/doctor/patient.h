@@ -25,6 +25,8 @@ struct Patient {
   Findings& findings;
   std::map<std::string, std::filesystem::path>& moved;  ///< where a file of weights really is, by the name in the model
 
+  int64_t model_opset = 0;  ///< the model's own, or the one to give it where its import is of no use
+
   const onnx::ModelProto& proto() const { return model.proto; }
 
   /// Adds a finding; it is a warning when the model loads all the same.
@@ -34,10 +36,13 @@ struct Patient {
     return found;
   }
 
-  /// Writes `node "sb_3" (Gate), which makes h, in function blocks:Wrap`.
+  /// Gives the standard opset that decides over a node. ONNX Runtime looks at the model's for nodes in functions too.
+  int64_t opset_of(graph::NodeId node) const;
+
+  /// Writes `the Gate node "sb_3"` or `the Gate node that makes h`, and ` in the function blocks:Wrap`.
   std::string node_text(graph::NodeId node) const;
 
-  /// Writes ` in function blocks:Wrap`, nothing for the main graph.
+  /// Writes ` in the function blocks:Wrap`, nothing for the main graph.
   std::string scope_text(graph::ScopeId scope) const;
 
   /// Writes "my.ops:Gate".

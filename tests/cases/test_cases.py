@@ -19,15 +19,6 @@ DOMAIN = "my.ops"
 TOLERANCES = {"float32": (1e-5, 1e-6), "float16": (4e-3, 2e-3), "float64": (1e-12, 1e-13)}
 
 
-@pytest.fixture(scope="session")
-def case_ops(build):
-    """Gives the library of the operators that the cases need."""
-    library = build / "libgraft_case_ops.so"
-    if not library.exists():
-        pytest.fail(f"{library} is missing: build the target graft_case_ops", pytrace=False)
-    return library
-
-
 def unpack(case, folder):
     """Puts the case's model and its data files into a folder of their own."""
     folder.mkdir()

@@ -205,10 +205,21 @@ void say_missing(Patient& patient, const fs::path& folder, const std::string& fi
   if (elsewhere.empty()) found.cure.push_back("fetch it from where the model came from: both files belong together");
 }
 
+/// Says so even of a model that loads: a small tensor is then read out of the pointer's text.
+void say_pointer(Patient& patient, const fs::path& folder, const std::string& file, const DataFile& data) {
+  Finding& found = patient.findings.add(Cause::external_data_pointer, file);
+  found.evidence.push_back(fmt::format("{} has {} bytes and begins with \"version https://git-lfs\"; {} in it",
+                                       (folder / file).string(), fs::file_size(folder / file), tensors_text(data)));
+  found.cure.push_back(
+      fmt::format("fetch the weights: git lfs pull --include={}, in the folder {}", file, folder.string()));
+}
+
 void check_file(Patient& patient, const fs::path& folder, const std::string& file, DataFile& data) {
   const fs::path relative = fs::path(file).lexically_normal();
   const fs::path place = folder / relative;
   std::error_code error;
+  if (is_pointer(place)) return say_pointer(patient, folder, file, data);
+  if (patient.loads) return;
   if (relative.is_absolute() || (!relative.empty() && *relative.begin() == "..")) {
     Finding& found = patient.add(Cause::external_data_outside, file);
     found.evidence.push_back(fmt::format("{} in {}, outside the model's folder {}", tensors_text(data), file,
@@ -224,14 +235,6 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
     return;
   }
   if (!fs::is_regular_file(place, error)) return say_missing(patient, folder, file, data);
-  if (is_pointer(place)) {
-    Finding& found = patient.add(Cause::external_data_pointer, file);
-    found.evidence.push_back(fmt::format("{} has {} bytes and begins with \"version https://git-lfs\"; {} in it",
-                                         place.string(), fs::file_size(place, error), tensors_text(data)));
-    found.cure.push_back(fmt::format("fetch the weights: git lfs pull --include={}, in the folder {}", file,
-                                     folder.string()));
-    return;
-  }
   if (const uint64_t size = fs::file_size(place, error); size < data.end) {
     Finding& found = patient.add(Cause::external_data_short, file);
     found.evidence.push_back(
@@ -252,15 +255,17 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
 }  // namespace
 
 void check_tensors(Patient& patient) {
-  if (patient.loads) return;
   const fs::path folder = patient.model.file.has_parent_path() ? patient.model.file.parent_path() : fs::path(".");
   std::map<std::string, DataFile> files;
   const Visit each = [&](TensorProto& tensor) {
-    if (tensor.data_location() != TensorProto::EXTERNAL) return check_size(patient, tensor);
+    if (tensor.data_location() != TensorProto::EXTERNAL) {
+      if (!patient.loads) check_size(patient, tensor);
+      return;
+    }
     const Location location = location_of(tensor);
     const int64_t elements = graph::count_elements(tensor);
     const int64_t wanted = elements < 0 ? 0 : (elements * bits_of(tensor.data_type()) + 7) / 8;
-    if (location.length >= 0 && elements >= 0 && location.length != wanted)
+    if (!patient.loads && location.length >= 0 && elements >= 0 && location.length != wanted)
       say_size(patient, tensor, wanted, location.length, "bytes");
     DataFile& data = files[location.file];
     data.tensors.push_back(&tensor);

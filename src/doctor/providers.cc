@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "doctor/nearest.h"
@@ -14,15 +15,31 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view suffix = "ExecutionProvider";
 
-/// Writes a provider's name as ONNX Runtime does.
+/// Drops the ending that all names have.
+std::string stem(const std::string& name) {
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+/// Writes a provider's name as ONNX Runtime does: "cuda" is CUDAExecutionProvider.
 std::string full_name(const std::string& asked, const std::vector<std::string>& here) {
-  if (asked.ends_with(suffix)) return asked;
   for (const std::string& name : here) {
-    if (distance(nearest(asked + std::string(suffix), {name}), name) == 0) return name;
+    if (upper(stem(name)) == upper(stem(asked))) return name;
   }
-  std::string name = asked;
-  if (name.size() <= 4) std::transform(name.begin(), name.end(), name.begin(), ::toupper);
-  return name + std::string(suffix);
+  if (asked.find("Execution") != std::string::npos) return asked;
+  return (upper(asked) == "CUDA" ? "CUDA" : asked) + std::string(suffix);
+}
+
+/// Finds the provider that may be meant; empty when none is near.
+std::string near_provider(const std::string& name, const std::vector<std::string>& here) {
+  for (const std::string& other : here) {
+    if (stem(name).size() > 2 && distance(upper(name), upper(other)) <= 1) return other;
+  }
+  return "";
 }
 
 }  // namespace
@@ -43,7 +60,7 @@ void check_providers(const runtime::Runtime& runtime, const std::vector<std::str
     const std::string name = full_name(provider, here);
     if (std::find(here.begin(), here.end(), name) != here.end()) continue;
     Finding& found = findings.add(Cause::provider_missing, name);
-    const std::string near = nearest(name, here);
+    const std::string near = near_provider(name, here);
     found.evidence.push_back(fmt::format("{} is asked for; ONNX Runtime {} ({}) has {}{}", name, runtime.version(),
                                          runtime.file().string(), fmt::join(here, ", "),
                                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));

@@ -129,17 +129,27 @@ std::string state_text(const DoctorArguments& arguments, const Examination& exam
     return fmt::format("{}: healthy: ONNX Runtime {} loads it{}", arguments.model, runtime.version(),
                        arguments.libraries.empty() ? "" : ", with the library");
   }
-  return fmt::format("{}: ONNX Runtime {} {} it; {}", arguments.model, runtime.version(),
-                     examination.loads() ? "loads" : "does not load",
+  return fmt::format("{}: ONNX Runtime {} {}; {}", arguments.model, runtime.version(),
+                     !examination.loads()       ? "does not load it"
+                     : examination.has_errors() ? "loads it, but it does not run as meant"
+                                                : "loads it",
                      report::counted(count, examination.has_errors() ? "cause" : "warning"));
+}
+
+/// Tells whether ONNX Runtime said something that stands nowhere else.
+bool has_own_words(const Examination& examination) {
+  const Findings& findings = examination.findings();
+  return !examination.loads() && !findings.has(doctor::Cause::unexplained) && !findings.has(doctor::Cause::library_missing);
 }
 
 void print_report(const DoctorArguments& arguments, const Examination& examination, const runtime::Runtime& runtime,
                   const Outcome* outcome) {
   fmt::print("{}\n", state_text(arguments, examination, runtime));
   print_findings(examination.findings(), outcome ? "" : fix_command(arguments));
-  if (!examination.loads() && !examination.text().empty() && !examination.findings().has(doctor::Cause::unexplained))
-    fmt::print("\nONNX Runtime's own words: {}\n", report::joined_lines(examination.text()));
+  if (has_own_words(examination)) {
+    fmt::print("\nONNX Runtime{} {}\n", examination.died() ? " says nothing:" : "'s own words:",
+               report::joined_lines(examination.text()));
+  }
   if (!outcome) return;
   for (const std::string& note : outcome->notes) fmt::print("{}{}\n", &note == &outcome->notes[0] ? "\n" : "", note);
   if (!outcome->written) {

@@ -156,25 +156,6 @@ std::function<void()> conversion(onnx::AttributeProto& attribute, AttributeType 
   return nullptr;
 }
 
-std::string value_text(AttributeType type) {
-  switch (type) {
-    case AttributeType::float_:
-      return "1.0";
-    case AttributeType::int_:
-      return "1";
-    case AttributeType::string:
-      return "'TEXT'";
-    case AttributeType::floats:
-      return "[1.0]";
-    case AttributeType::ints:
-      return "[1]";
-    case AttributeType::strings:
-      return "['TEXT']";
-    default:
-      return "VALUE";
-  }
-}
-
 void say_unknown(Patient& patient, NodeId node, const OperatorDescription& op, const std::string& name,
                  const std::string& near) {
   Finding& found = patient.add(Cause::attribute_unknown, patient.op_text(node) + "." + name);
@@ -205,9 +186,9 @@ void say_missing(Patient& patient, NodeId node, const AttributeDescription& desc
     return;
   }
   found.cure.push_back(
-      "give it, with your value: " +
-      patient.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', {}))", patient.python_node(node),
-                                 described.name, value_text(described.type))));
+      fmt::format("give it, with your value, a {}: ", to_string(described.type)) +
+      patient.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', VALUE))", patient.python_node(node),
+                                 described.name)));
 }
 
 void say_type(Patient& patient, NodeId node, onnx::AttributeProto& attribute, AttributeType wanted) {
@@ -224,8 +205,8 @@ void say_type(Patient& patient, NodeId node, onnx::AttributeProto& attribute, At
   found.cure.push_back(
       fmt::format("write it as {}: {}", to_string(wanted),
                   patient.python(fmt::format("n = {0}; a = next(a for a in n.attribute if a.name == '{1}'); "
-                                             "a.CopyFrom(helper.make_attribute('{1}', {2}))",
-                                             patient.python_node(node), attribute.name(), value_text(wanted)))));
+                                             "a.CopyFrom(helper.make_attribute('{1}', VALUE))",
+                                             patient.python_node(node), attribute.name()))));
 }
 
 void check_attributes(Patient& patient, NodeId node, const OperatorDescription& op) {

@@ -174,6 +174,9 @@ std::vector<fs::path> search(const fs::path& folder, const fs::path& name, uint6
   return found;
 }
 
+/// Writes a path without detours.
+std::string shown(const fs::path& path) { return path.lexically_normal().string(); }
+
 std::string tensors_text(const DataFile& data) {
   if (data.tensors.size() == 1) return name_of(*data.tensors[0]) + " is";
   return fmt::format("{} and {} more are", name_of(*data.tensors[0]), data.tensors.size() - 1);
@@ -189,29 +192,29 @@ void set_location(const std::vector<TensorProto*>& tensors, const std::string& f
 
 void say_missing(Patient& patient, const fs::path& folder, const std::string& file, const DataFile& data) {
   Finding& found = patient.add(Cause::external_data_missing, file);
-  found.evidence.push_back(fmt::format("{} in {}, which is not there", tensors_text(data), (folder / file).string()));
+  found.evidence.push_back(fmt::format("{} to be read from {}, which is not there", tensors_text(data), shown(folder / file)));
   const std::vector<fs::path> elsewhere = search(folder, fs::path(file).filename(), data.end);
   if (elsewhere.size() == 1) {
-    found.evidence.push_back(fmt::format("a file of that name and size lies at {}", elsewhere[0].string()));
+    found.evidence.push_back(fmt::format("a file of that name and size lies at {}", shown(elsewhere[0])));
     patient.moved[file] = elsewhere[0];
-    found.repairs.push_back({fmt::format("bring {} to where the model looks for it", elsewhere[0].string()), [] {}});
+    found.repairs.push_back({fmt::format("bring {} to where the model looks for it", shown(elsewhere[0])), [] {}});
     return;
   }
   for (const fs::path& candidate : elsewhere)
-    found.evidence.push_back(fmt::format("a file of that name and size lies at {}", candidate.string()));
+    found.evidence.push_back(fmt::format("a file of that name and size lies at {}", shown(candidate)));
   found.cure.push_back(fmt::format("put it there: cp {} {}",
-                                   elsewhere.empty() ? "PATH/" + fs::path(file).filename().string() : elsewhere[0].string(),
-                                   (folder / file).string()));
+                                   elsewhere.empty() ? "PATH/" + fs::path(file).filename().string() : shown(elsewhere[0]),
+                                   shown(folder / file)));
   if (elsewhere.empty()) found.cure.push_back("fetch it from where the model came from: both files belong together");
 }
 
 /// Says so even of a model that loads: a small tensor is then read out of the pointer's text.
 void say_pointer(Patient& patient, const fs::path& folder, const std::string& file, const DataFile& data) {
   Finding& found = patient.findings.add(Cause::external_data_pointer, file);
-  found.evidence.push_back(fmt::format("{} has {} bytes and begins with \"version https://git-lfs\"; {} in it",
-                                       (folder / file).string(), fs::file_size(folder / file), tensors_text(data)));
+  found.evidence.push_back(fmt::format("{} has {} bytes and begins with \"version https://git-lfs\"; {} to be read from it",
+                                       shown(folder / file), fs::file_size(folder / file), tensors_text(data)));
   found.cure.push_back(
-      fmt::format("fetch the weights: git lfs pull --include={}, in the folder {}", file, folder.string()));
+      fmt::format("fetch the weights: git lfs pull --include={}, in the folder {}", file, fs::absolute(folder).lexically_normal().string()));
 }
 
 void check_file(Patient& patient, const fs::path& folder, const std::string& file, DataFile& data) {
@@ -222,7 +225,7 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
   if (patient.loads) return;
   if (relative.is_absolute() || (!relative.empty() && *relative.begin() == "..")) {
     Finding& found = patient.add(Cause::external_data_outside, file);
-    found.evidence.push_back(fmt::format("{} in {}, outside the model's folder {}", tensors_text(data), file,
+    found.evidence.push_back(fmt::format("{} to be read from {}, outside the model's folder {}", tensors_text(data), file,
                                          fs::absolute(folder).lexically_normal().string()));
     const std::string name = relative.filename().string();
     if (!fs::is_regular_file(place, error) || fs::file_size(place, error) < data.end || fs::exists(folder / name, error)) {
@@ -230,7 +233,7 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
       return;
     }
     patient.moved[name] = place;
-    found.repairs.push_back({fmt::format("bring {} into the model's folder", place.string()),
+    found.repairs.push_back({fmt::format("bring {} into the model's folder", shown(place)),
                              [tensors = data.tensors, name] { set_location(tensors, name); }});
     return;
   }
@@ -238,11 +241,11 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
   if (const uint64_t size = fs::file_size(place, error); size < data.end) {
     Finding& found = patient.add(Cause::external_data_short, file);
     found.evidence.push_back(
-        fmt::format("{} has {} bytes, and the model reads {} of it", place.string(), size, data.end));
+        fmt::format("{} has {} bytes, and the model reads {} of it", shown(place), size, data.end));
     found.cure.push_back("fetch the file again: a download or a copy was cut off, or it belongs to another model");
   } else if (fs::is_symlink(place, error) && !patient.loads) {
     Finding& found = patient.add(Cause::external_data_outside, file);
-    found.evidence.push_back(fmt::format("{} is a symbolic link, to {}", place.string(),
+    found.evidence.push_back(fmt::format("{} is a symbolic link, to {}", shown(place),
                                          fs::read_symlink(place, error).string()));
     std::string fresh = file + ".data";
     while (fs::exists(folder / fresh, error)) fresh += "_";

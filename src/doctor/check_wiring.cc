@@ -1,6 +1,7 @@
 /// Names of values and nodes: does something make every value that is read, and does only one place make it?
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -48,6 +49,18 @@ void check_inputs(Patient& patient, NodeId node) {
   }
 }
 
+/// Writes `a Gate node`, with its name if it has one.
+std::string maker_text(const Patient& patient, NodeId node) {
+  const std::string& name = patient.index.proto(node).name();
+  return fmt::format("a {} node{}", patient.op_text(node), name.empty() ? "" : fmt::format(" \"{}\"", name));
+}
+
+/// Writes `the Gate node that makes h`, without the node's name.
+std::string output_text(const Patient& patient, NodeId node) {
+  const onnx::NodeProto& proto = patient.index.proto(node);
+  return fmt::format("the {} node that makes {}", patient.op_text(node), proto.output_size() ? proto.output(0) : "nothing");
+}
+
 /// Finds values that two places of one scope make, or that a subgraph makes again under a name from around it.
 void check_duplicates(Patient& patient, ScopeId id) {
   const Scope& scope = patient.index.scope(id);
@@ -59,12 +72,12 @@ void check_duplicates(Patient& patient, ScopeId id) {
   for (const NodeId node : scope.nodes) {
     for (const std::string& name : patient.index.proto(node).output()) {
       if (name.empty()) continue;
-      const auto [place, added] = makers.emplace(name, patient.node_text(node));
+      const auto [place, added] = makers.emplace(name, maker_text(patient, node));
       if (!added) {
         Finding& found = patient.add(Cause::duplicate_value, name);
         found.beyond_repair = true;
         found.evidence.push_back(
-            fmt::format("{} is made by {} and by {}", name, place->second, patient.node_text(node)));
+            fmt::format("{} is made by {} and by {}", name, place->second, maker_text(patient, node)));
         found.cure.push_back("give one of the two another name, and have its readers read that: look at both in a viewer "
                              "such as netron.app");
       }
@@ -109,16 +122,19 @@ void check_shadowing(Patient& patient, ValueId id) {
 void check_node_names(Patient& patient, ScopeId id) {
   std::set<std::string> names;
   for (const NodeId node : patient.index.scope(id).nodes) names.insert(patient.index.proto(node).name());
-  std::set<std::string> seen;
+  std::map<std::string, NodeId> owners;
   for (const NodeId node : patient.index.scope(id).nodes) {
     onnx::NodeProto* proto = patient.index.node(node).proto;
-    if (proto->name().empty() || seen.insert(proto->name()).second) continue;
+    if (proto->name().empty()) continue;
+    const auto [owner, added] = owners.emplace(proto->name(), node);
+    if (added) continue;
     std::string fresh;
     for (int number = 2; fresh.empty() || !names.insert(fresh).second; ++number)
       fresh = fmt::format("{}_{}", proto->name(), number);
     Finding& found = patient.add(Cause::duplicate_node_name, proto->name());
     found.evidence.push_back(
-        fmt::format("another node of the same graph is called \"{}\", as {} is", proto->name(), patient.node_text(node)));
+        fmt::format("{} and {}{} are both called \"{}\"", output_text(patient, owner->second), output_text(patient, node),
+                    patient.scope_text(id), proto->name()));
     found.repairs.push_back({fmt::format("rename the second node \"{}\" to \"{}\"", proto->name(), fresh),
                              [proto, fresh] { proto->set_name(fresh); }});
   }

@@ -23,18 +23,23 @@ const char* const fix = "let it be repaired: graft doctor MODEL --fix -o fixed.o
 const char* const newer_runtime = "use a newer ONNX Runtime: pip install -U onnxruntime";
 const char* const diagnose = "find the place: graft doctor MODEL --library LIBRARY.so";
 
-/// Makes the step that adds one cause with fixed words; `{1}` in the evidence is the pattern's first group.
+/// Puts the pattern's groups in place of `{1}`, `{2}`, ...
+std::string filled(std::string text, const Match& match) {
+  for (size_t group = 1; group < match.size(); ++group) {
+    const std::string mark = fmt::format("{{{}}}", group), value = match[static_cast<long>(group)];
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size()))
+      text.replace(at, mark.size(), value);
+  }
+  return text;
+}
+
+/// Makes the step that adds one cause with fixed words, filled in with what the pattern found.
 std::function<void(const Match&, Findings&)> plain(Cause cause, std::string evidence, std::vector<std::string> cure) {
   return [cause, evidence = std::move(evidence), cure = std::move(cure)](const Match& match, Findings& findings) {
-    std::string text = evidence;
-    for (size_t group = 1; group < match.size(); ++group) {
-      const std::string mark = fmt::format("{{{}}}", group);
-      for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-        text.replace(at, mark.size(), match[static_cast<long>(group)].str());
-    }
     Finding& found = findings.add(cause, match.size() > 1 ? match[1].str() : "");
-    found.evidence.push_back(text);
-    found.cure = cure;
+    found.evidence.push_back(filled(evidence, match));
+    found.cure.clear();
+    for (const std::string& step : cure) found.cure.push_back(filled(step, match));
   };
 }
 
@@ -95,6 +100,22 @@ void say_not_loaded(const Match& match, Findings& findings) {
                                           "pip install onnxruntime-gpu[cuda,cudnn]");
 }
 
+/// Puts a text on one line, as pasting may break it anywhere; of a very long one only both ends are kept.
+std::string in_one_line(const std::string& pasted) {
+  constexpr size_t most = 3000;
+  std::string text;
+  for (const char c : pasted) {
+    const bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!space) {
+      text += c;
+    } else if (!text.empty() && text.back() != ' ') {
+      text += ' ';
+    }
+  }
+  if (text.size() <= 2 * most) return text;
+  return text.substr(0, most) + " " + text.substr(text.size() - most);
+}
+
 std::vector<Words> make_words() {
   const auto words = [](const char* pattern, std::function<void(const Match&, Findings&)> say) {
     return Words{std::regex(pattern, std::regex::ECMAScript | std::regex::optimize), std::move(say)};
@@ -136,12 +157,19 @@ std::vector<Words> make_words() {
                    "or use a provider that has the type, such as CUDAExecutionProvider",
                    "graft doctor MODEL says which node and which type"})),
       words("(?:Failed to find kernel|No registered implementation)",
-            plain(Cause::no_kernel_for_dtype, "an ONNX Runtime before 1.10 says so of a type that it cannot run an operator on",
+            plain(Cause::no_kernel_for_dtype, "an old ONNX Runtime says so of a type that it cannot run an operator on",
                   {"cast around the node, to float and back", "graft doctor MODEL says which node and which type"})),
       words("No attribute with name:'(\\w+)'\\s*is defined",
             plain(Cause::attribute_missing, "an operator asks its node for the attribute {1}, and the node has none",
                   {std::string("ONNX Runtime does not say which node; ") + diagnose,
                    "then give the node the attribute, with your value"})),
+      words("the attribute (\\w+) \\((\\w+)\\) is required, and missing",
+            plain(Cause::attribute_missing, "a node has no attribute {1} ({2}), which its operator requires",
+                  {"give the node the attribute, with your value: graft doctor MODEL --library LIBRARY.so writes the command"})),
+      words("attribute (\\w+): expected (\\w+), got (\\w+)",
+            plain(Cause::attribute_type, "the attribute {1} must be {2}, and is {3}",
+                  {"write it with the type that is wanted; where the value fits, doctor does it: graft doctor MODEL "
+                   "--library LIBRARY.so --fix -o fixed.onnx"})),
       words("Required attribute '(\\w+)' is missing",
             plain(Cause::attribute_missing, "a node has no attribute {1}, which its operator requires",
                   {"give the node the attribute, with your value"})),
@@ -211,9 +239,20 @@ std::vector<Words> make_words() {
             plain(Cause::external_data_missing, "the weights {1} lie in a file that is not where the model says",
                   {"put the file beside the model, where it was when the model was saved",
                    "or let doctor look for it: graft doctor MODEL --fix -o fixed.onnx"})),
+      words("should be stored in (\\S+), but it has multiple hard links",
+            plain(Cause::external_data_outside,
+                  "{1} has other names on the disk (hard links), which ONNX Runtime refuses for weights of a subgraph",
+                  {"put a copy in its place: cp {1} copy && mv copy {1}"})),
+      words("should be stored in (\\S+), but it (?:is not regular file|doesn't exist|is not accessible)",
+            plain(Cause::external_data_missing, "{1}, where the model keeps its weights, is not there",
+                  {"put the file beside the model, where it was when the model was saved",
+                   "or let doctor look for it: graft doctor MODEL --fix -o fixed.onnx"})),
       words("GetFileLength for (\\S+) failed|open file \"?([^\"\\s]+)\"? fail",
             plain(Cause::external_data_missing, "{1}, where the model keeps its weights, is not there",
                   {"put the file beside the model, where it was when the model was saved"})),
+      words("Initializer '(.*?)': raw_data size \\((\\d+) bytes\\) does not match expected size[^(]*\\((\\d+) bytes\\)",
+            plain(Cause::initializer_size, "{1} holds {2} bytes, and its shape and type ask for {3}",
+                  {"export the model again, or give the constant the shape that its data have"})),
       words("graph is not acyclic", plain(Cause::cycle, "some nodes read, directly or through others, what they make",
                                           {"see the circle: graft doctor MODEL"})),
       words("must not be recursive. Cycle detected: (\\S+)",
@@ -242,7 +281,7 @@ std::vector<Words> make_words() {
                                 ? "install the package that has it: pip uninstall -y onnxruntime && pip install onnxruntime-gpu"
                                 : "install an ONNX Runtime that was built with it"};
             }),
-      words("Custom operator domain already exists|already exists[^]*custom op|[dD]omain already exists in the set",
+      words("Domain already set in registry",
             plain(Cause::domain_twice, "the same domain is registered twice in one session",
                   {"give one library a domain; see which two: graft doctor MODEL --library A.so --library B.so"})),
       words("SIGSEGV|[sS]egmentation fault",
@@ -253,7 +292,8 @@ std::vector<Words> make_words() {
 
 }  // namespace
 
-bool recognise(const std::string& text, Findings& findings) {
+bool recognise(const std::string& pasted, Findings& findings) {
+  const std::string text = in_one_line(pasted);
   static const std::vector<Words> all = make_words();
   for (const Words& words : all) {
     Match match;

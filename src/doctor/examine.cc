@@ -37,6 +37,8 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
   check_packages(*runtime, findings_);
   prober_ = std::make_unique<Prober>(runtime, libraries_->usable());
   attempt_ = prober_->load_file(model);
+  as_given_ = libraries_->usable().size() == request.libraries.size() ? attempt_
+                                                                     : Prober(runtime, request.libraries).load_file(model);
   if (!model_) return;
   look(attempt_.loaded);
   if (attempt_.loaded) return;

@@ -42,11 +42,14 @@ class Examination {
 
   const Findings& findings() const { return findings_; }
 
-  /// Tells whether ONNX Runtime loads the model as it is.
-  bool loads() const { return attempt_.loaded; }
+  /// Tells whether ONNX Runtime loads the model as it is, with the libraries as they are.
+  bool loads() const { return as_given_.loaded; }
+
+  /// Tells whether the process died, in which case text() says of what.
+  bool died() const { return as_given_.died; }
 
   /// Gives ORT's words when it does not load the model, else an empty text.
-  const std::string& text() const { return attempt_.text; }
+  const std::string& text() const { return as_given_.text; }
 
   /// Tells whether anything is found that is not only a warning.
   bool has_errors() const;
@@ -70,7 +73,8 @@ class Examination {
   std::vector<std::unique_ptr<graph::Index>> indexes_;  ///< of each look; repairs refer to them
   std::map<std::string, std::filesystem::path> moved_;
   std::vector<std::string> done_;
-  Attempt attempt_;
+  Attempt as_given_;  ///< with all libraries that were given
+  Attempt attempt_;   ///< with those that are of use
 };
 
 }  // namespace graft::doctor

@@ -27,7 +27,7 @@ int minor_version(const std::string& version) {
 std::string end_of(const Registration& seen) {
   if (seen.end == ChildEnd::hung) return "it hung; 20 seconds were waited";
   if (seen.end == ChildEnd::left) return fmt::format("it called exit({})", seen.number);
-  return fmt::format("it died of signal {} ({})", seen.number, strsignal(seen.number));
+  return fmt::format("it died of signal {}, {}", seen.number, strsignal(seen.number));
 }
 
 void explain_not_loaded(const fs::path& file, const std::string& loader_text, Findings& findings) {
@@ -53,14 +53,14 @@ void explain_not_loaded(const fs::path& file, const std::string& loader_text, Fi
   }
   if (const size_t needs = text.find(": needs "); needs != std::string::npos) {
     found = &findings.add(Cause::dependency_missing, name);
-    found->evidence.push_back(said);
+    found->evidence.push_back("it " + said.substr(0, said.find(" (")));
     found->cure.push_back("install the library that is named, or add its folder: export LD_LIBRARY_PATH=FOLDER");
     found->cure.push_back(fmt::format("`ldd {}` lists all that it needs", name));
     return;
   }
   if (const size_t symbol = text.find("undefined symbol "); symbol != std::string::npos) {
     found = &findings.add(Cause::symbol_undefined, name);
-    found->evidence.push_back(text.substr(symbol));
+    found->evidence.push_back("it has the " + text.substr(symbol));
     found->cure.push_back(
         "link the library (or add the source file) that defines it; `c++filt SYMBOL` says what it is in C++");
     return;

@@ -50,8 +50,19 @@ std::string Patient::python(const std::string& statement) const {
 }
 
 std::string Patient::python_node(graph::NodeId node) const {
+  const graph::ScopeId scope = index.node(node).scope;
+  int depth = 0;
+  for (graph::ScopeId at = scope; at != index.root(scope); at = index.scope(at).parent) ++depth;
+  // One loop into the functions or the graph, and one more for each subgraph on the way.
+  const char* nodes = index.scope(index.root(scope)).function ? "for f in m.functions for n0 in f.node" : "for n0 in m.graph.node";
+  std::string loops = nodes;
+  for (int level = 0; level < depth; ++level)
+    loops += fmt::format(" for a{0} in n{0}.attribute for n{1} in a{0}.g.node", level, level + 1);
   const onnx::NodeProto& proto = index.proto(node);
-  return fmt::format("next(n for n in m.graph.node if '{}' in n.output)", proto.output_size() ? proto.output(0) : "");
+  std::string found = fmt::format("next(n{0} {1} if '{2}' in n{0}.output)", depth, loops,
+                                  proto.output_size() ? proto.output(0) : "");
+  for (size_t at = 0; depth == 0 && (at = found.find("n0", at)) != std::string::npos;) found.erase(at + 1, 1);
+  return found;
 }
 
 }  // namespace graft::doctor

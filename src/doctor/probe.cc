@@ -31,7 +31,7 @@ const std::string loaded_mark = "+";
 std::string end_text(const ChildResult& result) {
   switch (result.end) {
     case ChildEnd::killed:
-      return fmt::format("the process died of signal {} ({})", result.number, strsignal(result.number));
+      return fmt::format("the process died of signal {}, {}", result.number, strsignal(result.number));
     case ChildEnd::left:
       return fmt::format("the process was ended with exit code {}", result.number);
     default:

@@ -56,6 +56,12 @@ def in_function(nodes, function_imports=(("", 17), (DOMAIN, 1)), **keywords):
     return model([node("Wrap", ["x"], ["y"], "blocks")], functions=[function(nodes, function_imports)], imports=imports, **keywords)
 
 
+def cut(tensor, size):
+    """Has a tensor say another size than its data have."""
+    tensor.dims[0] = size
+    return tensor
+
+
 def external(name, shape, location, offset=None, length=None, element=FLOAT):
     tensor = TensorProto(name=name, data_type=element, dims=shape, data_location=TensorProto.EXTERNAL)
     entries = {"location": location, "offset": offset, "length": length}

@@ -18,7 +18,7 @@ def twice(tmp_path):
 
 # what is defined in library.cc: the cause, and words of the evidence or the cure
 WRONG = {
-    "CRASHES": ("library_crashes", "signal 11 (Segmentation fault), while ONNX Runtime registered"),
+    "CRASHES": ("library_crashes", "signal 11, Segmentation fault, while ONNX Runtime registered"),
     "LEAVES": ("library_crashes", "it called exit(3)"),
     "NEWER": ("runtime_too_old", "version 99 of the ONNX Runtime API"),
     "REFUSES": ("library_refused", "the licence has run out"),

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from doctor.models import (
-    BFLOAT16, DOMAIN, DOUBLE, FLOAT, HALF, INT64, body, constant, external, function, in_function, in_if, model, node, save, value,
+    BFLOAT16, DOMAIN, DOUBLE, FLOAT, HALF, INT64, body, constant, cut, function, in_function, in_if, model, node, save, value,
 )
 
 X = np.array([[-1.5, -0.0, 0.5], [1.0, 2.0, -3.0]], np.float32)
@@ -22,11 +22,6 @@ def gate(inputs="x", output="y", **keywords):
 
 def relu(inputs="x", output="y", **keywords):
     return node("Relu", [inputs], [output], **keywords)
-
-
-def cut(tensor, size):
-    tensor.dims[0] = size
-    return tensor
 
 
 def typed(name, count, dims):

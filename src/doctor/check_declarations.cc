@@ -1,8 +1,6 @@
 /// What the model declares of its values, against what its nodes make.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "doctor/patient.h"
 #include "graph/names.h"
 
@@ -16,7 +14,7 @@ using graph::ValueId;
 using runtime::DataType;
 using Declarations = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
 
-/// Adds a finding where the declared type is not the one that is made; gives the type that is.
+/// Gives the type that is made where it is not the declared one; undefined where they agree or it is not known.
 DataType differs(Patient& patient, ScopeId scope, const onnx::ValueInfoProto& known) {
   if (!known.type().has_tensor_type()) return DataType::undefined;
   const auto& names = patient.index.scope(scope).names;
@@ -28,20 +26,21 @@ DataType differs(Patient& patient, ScopeId scope, const onnx::ValueInfoProto& kn
   return made;
 }
 
-Finding& add(Patient& patient, ScopeId scope, const onnx::ValueInfoProto& known, DataType made) {
-  const ValueId value = patient.index.scope(scope).names.at(known.name());
-  Finding& found = patient.add(Cause::stale_value_info, known.name());
-  found.evidence.push_back(
-      fmt::format("{} is declared {}, and {} makes {}", known.name(),
-                  type_name(static_cast<DataType>(known.type().tensor_type().elem_type())),
-                  patient.node_text(patient.index.value(value).producer), type_name(made)));
-  return found;
-}
-
-void drop(Declarations& declarations, const std::string& name) {
-  declarations.erase(std::remove_if(declarations.begin(), declarations.end(),
-                                    [&](const auto& known) { return known.name() == name; }),
-                     declarations.end());
+/// The declaration is corrected, not dropped: behind a function, ONNX Runtime may have no other way to know the type.
+void check(Patient& patient, ScopeId scope, Declarations& declarations) {
+  for (auto& known : declarations) {
+    const DataType made = differs(patient, scope, known);
+    if (made == DataType::undefined) continue;
+    const ValueId value = patient.index.scope(scope).names.at(known.name());
+    Finding& found = patient.add(Cause::stale_value_info, known.name());
+    found.evidence.push_back(
+        fmt::format("{} is declared {}, and {} makes {}", known.name(),
+                    type_name(static_cast<DataType>(known.type().tensor_type().elem_type())),
+                    patient.node_text(patient.index.value(value).producer), type_name(made)));
+    found.repairs.push_back({fmt::format("declare {} as {}, which it is", known.name(), type_name(made)), [&known, made] {
+                               known.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(made));
+                             }});
+  }
 }
 
 }  // namespace
@@ -50,24 +49,11 @@ void check_declarations(Patient& patient) {
   if (patient.loads) return;
   for (ScopeId id = 0; id < patient.index.scope_count(); ++id) {
     const Scope& scope = patient.index.scope(id);
-    Declarations& declarations = scope.graph ? *scope.graph->mutable_value_info() : *scope.function->mutable_value_info();
-    for (const auto& known : declarations) {
-      const DataType made = differs(patient, id, known);
-      if (made == DataType::undefined) continue;
-      const std::string name = known.name();
-      add(patient, id, known, made)
-          .repairs.push_back({fmt::format("drop the declaration of {}, which nothing needs", name),
-                              [&declarations, name] { drop(declarations, name); }});
-    }
-    if (!scope.graph) continue;
-    for (auto& output : *scope.graph->mutable_output()) {
-      const DataType made = differs(patient, id, output);
-      if (made == DataType::undefined) continue;
-      add(patient, id, output, made)
-          .repairs.push_back({fmt::format("declare the output {} as {}, which it is", output.name(), type_name(made)),
-                              [&output, made] {
-                                output.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(made));
-                              }});
+    if (scope.graph) {
+      check(patient, id, *scope.graph->mutable_value_info());
+      check(patient, id, *scope.graph->mutable_output());
+    } else {
+      check(patient, id, *scope.function->mutable_value_info());
     }
   }
 }

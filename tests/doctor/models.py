@@ -62,6 +62,13 @@ def cut(tensor, size):
     return tensor
 
 
+def typed(name, count, dims):
+    """Makes a tensor with `count` elements, whatever its dimensions say."""
+    tensor = TensorProto(name=name, data_type=FLOAT, dims=dims)
+    tensor.float_data.extend([1.0] * count)
+    return tensor
+
+
 def external(name, shape, location, offset=None, length=None, element=FLOAT):
     tensor = TensorProto(name=name, data_type=element, dims=shape, data_location=TensorProto.EXTERNAL)
     entries = {"location": location, "offset": offset, "length": length}

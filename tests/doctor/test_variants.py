@@ -6,10 +6,10 @@ import json
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
 from doctor.models import (
-    BFLOAT16, DOMAIN, DOUBLE, FLOAT, HALF, INT64, body, constant, cut, function, in_function, in_if, model, node, save, value,
+    BFLOAT16, DOMAIN, DOUBLE, FLOAT, HALF, INT64, body, constant, cut, function, in_function, in_if, model, node, save, typed, value,
 )
 
 X = np.array([[-1.5, -0.0, 0.5], [1.0, 2.0, -3.0]], np.float32)
@@ -22,12 +22,6 @@ def gate(inputs="x", output="y", **keywords):
 
 def relu(inputs="x", output="y", **keywords):
     return node("Relu", [inputs], [output], **keywords)
-
-
-def typed(name, count, dims):
-    tensor = TensorProto(name=name, data_type=FLOAT, dims=dims)
-    tensor.float_data.extend([1.0] * count)
-    return tensor
 
 
 # name: model, with the library, causes, what it computes once repaired (nothing: it cannot be)

@@ -62,11 +62,13 @@ std::string repairs_text(const Finding& finding) {
   std::string text;
   for (size_t at = 0; at < finding.repairs.size() && at < most_lines; ++at)
     text += (at ? "; " : "") + finding.repairs[at].what;
-  if (finding.repairs.size() > most_lines) text += fmt::format("; and {} more", finding.repairs.size() - most_lines);
+  if (finding.repairs.size() > most_lines)
+    text += fmt::format("; and {} more", finding.repairs.size() - most_lines);
   return text;
 }
 
-/// Prints cause, evidence and cure of each finding. `fix` is the command that does the repairs, empty when they are done.
+/// Prints cause, evidence and cure of each finding. `fix` is the command that does the repairs, empty when
+/// they are done.
 void print_findings(const Findings& findings, const std::string& fix) {
   int number = 0;
   for (const Finding& finding : findings.list()) {
@@ -139,11 +141,12 @@ std::string state_text(const DoctorArguments& arguments, const Examination& exam
 /// Tells whether ONNX Runtime said something that stands nowhere else.
 bool has_own_words(const Examination& examination) {
   const Findings& findings = examination.findings();
-  return !examination.loads() && !findings.has(doctor::Cause::unexplained) && !findings.has(doctor::Cause::library_missing);
+  return !examination.loads() && !findings.has(doctor::Cause::unexplained) &&
+         !findings.has(doctor::Cause::library_missing);
 }
 
-void print_report(const DoctorArguments& arguments, const Examination& examination, const runtime::Runtime& runtime,
-                  const Outcome* outcome) {
+void print_report(const DoctorArguments& arguments, const Examination& examination,
+                  const runtime::Runtime& runtime, const Outcome* outcome) {
   fmt::print("{}\n", state_text(arguments, examination, runtime));
   print_findings(examination.findings(), outcome ? "" : fix_command(arguments));
   if (has_own_words(examination)) {
@@ -151,16 +154,19 @@ void print_report(const DoctorArguments& arguments, const Examination& examinati
                report::joined_lines(examination.text()));
   }
   if (!outcome) return;
-  for (const std::string& note : outcome->notes) fmt::print("{}{}\n", &note == &outcome->notes[0] ? "\n" : "", note);
+  for (const std::string& note : outcome->notes)
+    fmt::print("{}{}\n", &note == &outcome->notes[0] ? "\n" : "", note);
   if (!outcome->written) {
     fmt::print("\n{} was not written: {}\n", arguments.output,
-               outcome->done.empty() ? "nothing of this can be repaired without losing something"
-                                     : "the repaired model does not load: " + report::joined_lines(outcome->text));
+               outcome->done.empty()
+                   ? "nothing of this can be repaired without losing something"
+                   : "the repaired model does not load: " + report::joined_lines(outcome->text));
   } else if (outcome->loads) {
     fmt::print("\n{} is written, and ONNX Runtime loads it\n", arguments.output);
   } else {
-    fmt::print("\n{} is written with what could be repaired; it does not load yet: see what has no \"done\" above\n",
-               arguments.output);
+    fmt::print(
+        "\n{} is written with what could be repaired; it does not load yet: see what has no \"done\" above\n",
+        arguments.output);
   }
 }
 
@@ -220,15 +226,19 @@ int diagnose(const DoctorArguments& arguments) {
 
 void add_doctor(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<DoctorArguments>();
-  CLI::App* command = app.add_subcommand("doctor", "Say why a model does not load or does not run as meant, and repair it");
+  CLI::App* command =
+      app.add_subcommand("doctor", "Say why a model does not load or does not run as meant, and repair it");
   command->add_option("model", arguments->model, "The model");
   command->add_option("-l,--library", arguments->libraries, "Operator library that is loaded with the model")
       ->type_size(1)
       ->allow_extra_args(false);
-  command->add_option("--provider", arguments->providers, "Execution provider that the model is to run on, such as CUDA")
+  command
+      ->add_option("--provider", arguments->providers,
+                   "Execution provider that the model is to run on, such as CUDA")
       ->type_size(1)
       ->allow_extra_args(false);
-  command->add_option("--error", arguments->error, "An error of ONNX Runtime, as it was printed: say what it means");
+  command->add_option("--error", arguments->error,
+                      "An error of ONNX Runtime, as it was printed: say what it means");
   command->add_flag("--fix", arguments->fix, "Do the repairs that lose nothing");
   command->add_option("-o,--output", arguments->output, "Where the repaired model goes");
   add_common_options(*command, arguments->common);

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets a diagnosis say why: each cause has a code, which is public, and a sentence that a newcomer understands.
+/// Lets a diagnosis say why: each cause has a code, which is public, and a sentence that a newcomer
+/// understands.
 ///
 ///   fmt::print("{}: {}\n", code(Cause::cycle), sentence(Cause::cycle));
 #include <string_view>

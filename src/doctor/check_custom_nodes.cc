@@ -13,8 +13,8 @@
 namespace graft::doctor {
 namespace {
 
-using graph::none;
 using graph::NodeId;
+using graph::none;
 using runtime::Arity;
 using runtime::AttributeDescription;
 using runtime::AttributeType;
@@ -47,9 +47,11 @@ void check_counts(Patient& patient, NodeId node, const OperatorDescription& op) 
   const auto inputs = counts(op.inputs);
   if (given < inputs.first || given > inputs.second) {
     Finding& found = patient.add(Cause::input_count, patient.op_text(node));
-    found.evidence.push_back(fmt::format("{} has {} inputs; the operator takes {} ({})", patient.node_text(node), given,
-                                         counts_text(inputs), fmt::join(names, ", ")));
-    found.cure.push_back(given < inputs.first ? "connect the inputs that are missing" : "take out the inputs that are too many");
+    found.evidence.push_back(fmt::format("{} has {} inputs; the operator takes {} ({})",
+                                         patient.node_text(node), given, counts_text(inputs),
+                                         fmt::join(names, ", ")));
+    found.cure.push_back(given < inputs.first ? "connect the inputs that are missing"
+                                              : "take out the inputs that are too many");
     return;
   }
   for (int at = 0; at < given && at < static_cast<int>(op.inputs.size()); ++at) {
@@ -68,18 +70,21 @@ void check_counts(Patient& patient, NodeId node, const OperatorDescription& op) 
   }
 }
 
-bool fits(const std::vector<DataType>& given, const OperatorDescription& op, const runtime::Overload& overload) {
+bool fits(const std::vector<DataType>& given, const OperatorDescription& op,
+          const runtime::Overload& overload) {
   for (size_t at = 0; at < given.size(); ++at) {
     const size_t port = std::min(at, op.inputs.size() - 1);
     const DataType wanted = overload.inputs[port];
-    if (given[at] != DataType::undefined && wanted != DataType::undefined && given[at] != wanted) return false;
+    if (given[at] != DataType::undefined && wanted != DataType::undefined && given[at] != wanted)
+      return false;
   }
   return true;
 }
 
 std::string overload_text(const runtime::Overload& overload) {
   std::vector<std::string_view> names;
-  for (const DataType type : overload.inputs) names.push_back(type == DataType::undefined ? "any" : type_name(type));
+  for (const DataType type : overload.inputs)
+    names.push_back(type == DataType::undefined ? "any" : type_name(type));
   const bool same = std::set<std::string_view>(names.begin(), names.end()).size() == 1;
   return same ? std::string(names[0]) : fmt::format("({})", fmt::join(names, ", "));
 }
@@ -103,10 +108,12 @@ void check_types(Patient& patient, NodeId node, const std::vector<const Operator
   const onnx::NodeProto& proto = patient.index.proto(node);
   Finding& found = patient.add(Cause::dtype_not_supported, patient.op_text(node));
   found.evidence.push_back(fmt::format("{}: {}; the library has {} for {}", patient.node_text(node),
-                                       fmt::join(names, ", "), patient.op_text(node), fmt::join(wanted, ", ")));
+                                       fmt::join(names, ", "), patient.op_text(node),
+                                       fmt::join(wanted, ", ")));
   if (found.cure.empty()) {
-    found.cure.push_back(fmt::format("cast around it: before, {} to a type that the library has; behind, back again",
-                                     proto.input_size() ? proto.input(0) : "its input"));
+    found.cure.push_back(
+        fmt::format("cast around it: before, {} to a type that the library has; behind, back again",
+                    proto.input_size() ? proto.input(0) : "its input"));
     found.cure.push_back("or add the type to the operator in the library, with m.def<...>(..., types<...>)");
   }
 }
@@ -162,22 +169,25 @@ void say_unknown(Patient& patient, NodeId node, const OperatorDescription& op, c
   found.severity = Severity::warning;  // ONNX Runtime does not look at them
   std::vector<std::string> known;
   for (const auto& described : op.attributes) known.push_back(described.name);
-  found.evidence.push_back(fmt::format("{} has the attribute {}, which nothing reads; the operator has {}{}",
-                                       patient.node_text(node), name,
-                                       known.empty() ? "no attributes" : fmt::format("{}", fmt::join(known, ", ")),
-                                       near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  found.evidence.push_back(fmt::format(
+      "{} has the attribute {}, which nothing reads; the operator has {}{}", patient.node_text(node), name,
+      known.empty() ? "no attributes" : fmt::format("{}", fmt::join(known, ", ")),
+      near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   const std::string attribute = fmt::format("next(a for a in n.attribute if a.name == '{}')", name);
   found.cure.push_back(
-      near.empty()
-          ? "take it out: " + patient.python(fmt::format("n = {}; n.attribute.remove({})", patient.python_node(node), attribute))
-          : "rename it: " + patient.python(fmt::format("n = {}; {}.name = '{}'", patient.python_node(node), attribute, near)));
+      near.empty() ? "take it out: " + patient.python(fmt::format("n = {}; n.attribute.remove({})",
+                                                                  patient.python_node(node), attribute))
+                   : "rename it: " + patient.python(fmt::format("n = {}; {}.name = '{}'",
+                                                                patient.python_node(node), attribute, near)));
 }
 
-void say_missing(Patient& patient, NodeId node, const AttributeDescription& described, const std::string& near) {
+void say_missing(Patient& patient, NodeId node, const AttributeDescription& described,
+                 const std::string& near) {
   Finding& found = patient.add(Cause::attribute_missing, patient.op_text(node) + "." + described.name);
-  found.evidence.push_back(fmt::format("{} has no attribute {} ({}), which the operator requires{}",
-                                       patient.node_text(node), described.name, to_string(described.type),
-                                       near.empty() ? "" : fmt::format("; it has {}: did you mean {}?", near, described.name)));
+  found.evidence.push_back(
+      fmt::format("{} has no attribute {} ({}), which the operator requires{}", patient.node_text(node),
+                  described.name, to_string(described.type),
+                  near.empty() ? "" : fmt::format("; it has {}: did you mean {}?", near, described.name)));
   if (!near.empty()) {
     found.cure.push_back(
         "rename it: " +
@@ -185,19 +195,19 @@ void say_missing(Patient& patient, NodeId node, const AttributeDescription& desc
                                    patient.python_node(node), near, described.name)));
     return;
   }
-  found.cure.push_back(
-      fmt::format("give it, with your value, a {}: ", to_string(described.type)) +
-      patient.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', VALUE))", patient.python_node(node),
-                                 described.name)));
+  found.cure.push_back(fmt::format("give it, with your value, a {}: ", to_string(described.type)) +
+                       patient.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', VALUE))",
+                                                  patient.python_node(node), described.name)));
 }
 
 void say_type(Patient& patient, NodeId node, onnx::AttributeProto& attribute, AttributeType wanted) {
   Finding& found = patient.add(Cause::attribute_type, patient.op_text(node) + "." + attribute.name());
-  found.evidence.push_back(fmt::format("{}: its attribute {} is {}; the operator wants {}", patient.node_text(node),
-                                       attribute.name(), type_word(attribute.type()), to_string(wanted)));
+  found.evidence.push_back(fmt::format("{}: its attribute {} is {}; the operator wants {}",
+                                       patient.node_text(node), attribute.name(), type_word(attribute.type()),
+                                       to_string(wanted)));
   if (auto convert = attribute.ref_attr_name().empty() ? conversion(attribute, wanted) : nullptr) {
-    found.repairs.push_back({fmt::format("write the attribute {} of {} as {}, with the same value", attribute.name(),
-                                         patient.node_text(node), to_string(wanted)),
+    found.repairs.push_back({fmt::format("write the attribute {} of {} as {}, with the same value",
+                                         attribute.name(), patient.node_text(node), to_string(wanted)),
                              std::move(convert)});
     return;
   }
@@ -212,7 +222,8 @@ void say_type(Patient& patient, NodeId node, onnx::AttributeProto& attribute, At
 void check_attributes(Patient& patient, NodeId node, const OperatorDescription& op) {
   onnx::NodeProto& proto = *patient.index.node(node).proto;
   const auto described_as = [&](const std::string& name) {
-    return std::find_if(op.attributes.begin(), op.attributes.end(), [&](const auto& known) { return known.name == name; });
+    return std::find_if(op.attributes.begin(), op.attributes.end(),
+                        [&](const auto& known) { return known.name == name; });
   };
   std::set<std::string> absent, unknown;
   for (const auto& described : op.attributes) absent.insert(described.name);
@@ -244,9 +255,9 @@ void check_provider(Patient& patient, NodeId node, const std::vector<const Opera
     wanted.insert(op->provider);
   }
   Finding& found = patient.add(Cause::provider_missing, patient.op_text(node));
-  found.evidence.push_back(fmt::format("the library has {} for {} only; ONNX Runtime {} has {}", patient.op_text(node),
-                                       fmt::join(wanted, ", "), patient.prober.runtime().version(),
-                                       fmt::join(here, ", ")));
+  found.evidence.push_back(fmt::format("the library has {} for {} only; ONNX Runtime {} has {}",
+                                       patient.op_text(node), fmt::join(wanted, ", "),
+                                       patient.prober.runtime().version(), fmt::join(here, ", ")));
   if (found.cure.empty()) found.cure = provider_cure(*wanted.begin());
 }
 

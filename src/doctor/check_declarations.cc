@@ -14,7 +14,8 @@ using graph::ValueId;
 using runtime::DataType;
 using Declarations = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
 
-/// Gives the type that is made where it is not the declared one; undefined where they agree or it is not known.
+/// Gives the type that is made where it is not the declared one; undefined where they agree or it is not
+/// known.
 DataType differs(Patient& patient, ScopeId scope, const onnx::ValueInfoProto& known) {
   if (!known.type().has_tensor_type()) return DataType::undefined;
   const auto& names = patient.index.scope(scope).names;
@@ -26,7 +27,8 @@ DataType differs(Patient& patient, ScopeId scope, const onnx::ValueInfoProto& kn
   return made;
 }
 
-/// The declaration is corrected, not dropped: behind a function, ONNX Runtime may have no other way to know the type.
+/// The declaration is corrected, not dropped: behind a function, ONNX Runtime may have no other way to know
+/// the type.
 void check(Patient& patient, ScopeId scope, Declarations& declarations) {
   for (auto& known : declarations) {
     const DataType made = differs(patient, scope, known);
@@ -37,9 +39,10 @@ void check(Patient& patient, ScopeId scope, Declarations& declarations) {
         fmt::format("{} is declared {}, and {} makes {}", known.name(),
                     type_name(static_cast<DataType>(known.type().tensor_type().elem_type())),
                     patient.node_text(patient.index.value(value).producer), type_name(made)));
-    found.repairs.push_back({fmt::format("declare {} as {}, which it is", known.name(), type_name(made)), [&known, made] {
-                               known.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(made));
-                             }});
+    found.repairs.push_back(
+        {fmt::format("declare {} as {}, which it is", known.name(), type_name(made)), [&known, made] {
+           known.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(made));
+         }});
   }
 }
 

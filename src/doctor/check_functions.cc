@@ -1,4 +1,5 @@
-/// Functions of the model: none may call itself, and a library's operator of the same name takes a function's place.
+/// Functions of the model: none may call itself, and a library's operator of the same name takes a function's
+/// place.
 #include <fmt/format.h>
 
 #include <functional>
@@ -11,8 +12,8 @@
 namespace graft::doctor {
 namespace {
 
-using graph::none;
 using graph::NodeId;
+using graph::none;
 using graph::ScopeId;
 using graph::ValueId;
 using runtime::DataType;
@@ -45,13 +46,15 @@ void check_recursion(Patient& patient) {
     const auto* function = index.scope(found).function;
     const std::string name = graph::qualified_name(function->domain(), function->name());
     Finding& finding = patient.add(Cause::function_recursion, name);
-    finding.evidence.push_back(fmt::format("the function {} calls itself, directly or through another one", name));
+    finding.evidence.push_back(
+        fmt::format("the function {} calls itself, directly or through another one", name));
     finding.cure.push_back("have the body call another operator or function: ONNX has no recursion");
     return;
   }
 }
 
-/// Makes a model of one node, with the functions and imports of the model; false when the inputs' types are not known.
+/// Makes a model of one node, with the functions and imports of the model; false when the inputs' types are
+/// not known.
 bool single_out(const Patient& patient, NodeId node, onnx::ModelProto& model) {
   const onnx::NodeProto& proto = patient.index.proto(node);
   model.set_ir_version(std::min<int64_t>(10, std::max<int64_t>(8, patient.proto().ir_version())));
@@ -77,7 +80,8 @@ bool single_out(const Patient& patient, NodeId node, onnx::ModelProto& model) {
     auto& tensor = *made.mutable_type()->mutable_tensor_type();
     tensor.set_elem_type(static_cast<int32_t>(type.type));
     const std::vector<graph::Dim> dims = type.dims ? *type.dims : std::vector<graph::Dim>{2, 3};
-    for (const graph::Dim dim : dims) tensor.mutable_shape()->add_dim()->set_dim_value(dim >= 0 && dim < 64 ? dim : 3);
+    for (const graph::Dim dim : dims)
+      tensor.mutable_shape()->add_dim()->set_dim_value(dim >= 0 && dim < 64 ? dim : 3);
     if (dims.empty()) tensor.mutable_shape();
   }
   for (const std::string& output : proto.output()) {
@@ -93,13 +97,16 @@ void check_shadowing(Patient& patient) {
     const onnx::NodeProto& proto = index.proto(node);
     if (index.function(proto.domain(), proto.op_type(), proto.overload()) == none) continue;
     if (patient.libraries.find(proto.domain(), proto.op_type()).empty()) continue;
-    if (index.scope(index.root(index.node(node).scope)).function || !seen.insert(patient.op_text(node)).second) continue;
+    if (index.scope(index.root(index.node(node).scope)).function ||
+        !seen.insert(patient.op_text(node)).second)
+      continue;
     onnx::ModelProto model;
     if (!single_out(patient, node, model)) continue;
     const std::string difference = patient.prober.difference_made_by_libraries(model);
     if (difference.empty()) continue;
     Finding& found = patient.findings.add(Cause::function_shadowed, patient.op_text(node));
-    found.evidence.push_back(fmt::format("both the model and the library have {}; {}", patient.op_text(node), difference));
+    found.evidence.push_back(
+        fmt::format("both the model and the library have {}; {}", patient.op_text(node), difference));
     found.cure.push_back("leave the library out where the model's own function is meant");
     found.cure.push_back("or give one of the two another name or domain");
   }

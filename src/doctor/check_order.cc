@@ -10,8 +10,8 @@
 namespace graft::doctor {
 namespace {
 
-using graph::none;
 using graph::NodeId;
+using graph::none;
 using graph::ScopeId;
 using graph::ValueId;
 
@@ -91,11 +91,13 @@ void check_order(Patient& patient) {
   Finding& found = patient.add(Cause::node_order, "");
   const bool main = index.node(early).scope == 0;
   if (main) found.severity = Severity::warning;
-  found.evidence.push_back(fmt::format("{} stands before a node that makes what it reads{}", patient.node_text(early),
-                                       main ? "; ONNX Runtime sorts them itself, the ONNX standard and other runtimes "
-                                              "want them in order"
-                                            : ""));
-  found.repairs.push_back({"put the nodes into order", [&model = patient.model.proto] { graph::sort_nodes(model); }});
+  found.evidence.push_back(
+      fmt::format("{} stands before a node that makes what it reads{}", patient.node_text(early),
+                  main ? "; ONNX Runtime sorts them itself, the ONNX standard and other runtimes "
+                         "want them in order"
+                       : ""));
+  found.repairs.push_back(
+      {"put the nodes into order", [&model = patient.model.proto] { graph::sort_nodes(model); }});
 }
 
 }  // namespace graft::doctor

@@ -1,5 +1,5 @@
-/// Nodes of ONNX's and the runtime's own operators: each kind is loaded alone, with the element types that it gets, and
-/// the runtime says whether it can run it.
+/// Nodes of ONNX's and the runtime's own operators: each kind is loaded alone, with the element types that it
+/// gets, and the runtime says whether it can run it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace graft::doctor {
 namespace {
 
-using graph::none;
 using graph::NodeId;
+using graph::none;
 using graph::ValueId;
 using runtime::DataType;
 
@@ -50,8 +50,8 @@ class StandardNodes {
   size_t count_refused(int64_t opset) {
     collect([&](NodeId) { return opset; });
     const std::vector<Attempt> attempts = patient_.prober.load(models_, false);
-    return static_cast<size_t>(
-        std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.loaded; }));
+    return static_cast<size_t>(std::count_if(attempts.begin(), attempts.end(),
+                                             [](const Attempt& attempt) { return !attempt.loaded; }));
   }
 
  private:
@@ -63,7 +63,8 @@ class StandardNodes {
       if (has_subgraph(proto) || refers(proto) || proto.op_type() == "Constant") continue;
       if (index_.function(proto.domain(), proto.op_type(), proto.overload()) != none) continue;
       const bool standard = graph::is_default_domain(proto.domain());
-      if (!standard && !proto.domain().starts_with("com.microsoft") && !proto.domain().starts_with("ai.onnx")) continue;
+      if (!standard && !proto.domain().starts_with("com.microsoft") && !proto.domain().starts_with("ai.onnx"))
+        continue;
       onnx::ModelProto model = alone(node, opset_of(node));
       const auto [place, added] = kinds.emplace(model.SerializePartialAsString(), models_.size());
       if (added) models_.push_back(std::move(model));
@@ -71,14 +72,17 @@ class StandardNodes {
     }
   }
 
-  /// Makes a model of one node. Values are called by their places, so that nodes of one kind give equal models.
+  /// Makes a model of one node. Values are called by their places, so that nodes of one kind give equal
+  /// models.
   onnx::ModelProto alone(NodeId node, int64_t opset) const {
     const onnx::NodeProto& proto = index_.proto(node);
     onnx::ModelProto model;
     model.set_ir_version(std::min<int64_t>(10, patient_.prober.newest_ir_version()));
     add_import(model, "", opset);
     if (!graph::is_default_domain(proto.domain()))
-      add_import(model, proto.domain(), std::max<int64_t>(1, graph::imported_version(patient_.proto().opset_import(), proto.domain())));
+      add_import(
+          model, proto.domain(),
+          std::max<int64_t>(1, graph::imported_version(patient_.proto().opset_import(), proto.domain())));
     auto& graph = *model.mutable_graph();
     graph.set_name("one node");
     auto& made = *graph.add_node();
@@ -127,7 +131,8 @@ class StandardNodes {
   std::string types_text(NodeId node) const {
     std::vector<std::string> all;
     for (const ValueId input : index_.inputs(node)) {
-      if (input != none) all.push_back(fmt::format("{} is {}", index_.value(input).name, type_name(patient_.types.of(input))));
+      if (input != none)
+        all.push_back(fmt::format("{} is {}", index_.value(input).name, type_name(patient_.types.of(input))));
     }
     return fmt::format("{}", fmt::join(all, ", "));
   }
@@ -135,7 +140,8 @@ class StandardNodes {
   void say(NodeId node, const std::string& text) {
     const auto holds = [&](const char* words) { return text.find(words) != std::string::npos; };
     std::smatch match;
-    if (holds("Could not find an implementation") || holds("Failed to find kernel") || holds("of input parameter")) {
+    if (holds("Could not find an implementation") || holds("Failed to find kernel") ||
+        holds("of input parameter")) {
       if (types_known(node)) say_no_kernel(node);
     } else if (holds("bound to different types")) {
       if (types_known(node)) say_disagree(node);
@@ -146,20 +152,24 @@ class StandardNodes {
     } else if (static const std::regex missing("Required attribute '(\\w+)' is missing");
                std::regex_search(text, match, missing)) {
       Finding& found = patient_.add(Cause::attribute_missing, patient_.op_text(node) + "." + match[1].str());
-      found.evidence.push_back(fmt::format("{} has no attribute {}, which {} requires", patient_.node_text(node),
-                                           match[1].str(), patient_.op_text(node)));
-      found.cure.push_back("give it, with your value: " +
-                           patient_.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', VALUE))",
-                                                       patient_.python_node(node), match[1].str())));
-    } else if (static const std::regex unknown("Unrecognized attribute: (\\w+)"); std::regex_search(text, match, unknown)) {
-      Finding& found = patient_.add(Cause::attribute_unknown, patient_.op_text(node) + "." + match[1].str());
-      found.evidence.push_back(fmt::format("{} has the attribute {}, which {} does not have at the imported opset",
+      found.evidence.push_back(fmt::format("{} has no attribute {}, which {} requires",
                                            patient_.node_text(node), match[1].str(), patient_.op_text(node)));
+      found.cure.push_back(
+          "give it, with your value: " +
+          patient_.python(fmt::format("{}.attribute.append(helper.make_attribute('{}', VALUE))",
+                                      patient_.python_node(node), match[1].str())));
+    } else if (static const std::regex unknown("Unrecognized attribute: (\\w+)");
+               std::regex_search(text, match, unknown)) {
+      Finding& found = patient_.add(Cause::attribute_unknown, patient_.op_text(node) + "." + match[1].str());
+      found.evidence.push_back(
+          fmt::format("{} has the attribute {}, which {} does not have at the imported opset",
+                      patient_.node_text(node), match[1].str(), patient_.op_text(node)));
       found.cure.push_back("correct its name, or take it out: " +
                            patient_.python(fmt::format(
                                "n = {}; n.attribute.remove(next(a for a in n.attribute if a.name == '{}'))",
                                patient_.python_node(node), match[1].str())));
-    } else if (static const std::regex type("Mismatched attribute type in '[^']*?(\\w+)'. Expected: '(\\w+)', actual: '(\\w+)'");
+    } else if (static const std::regex type(
+                   "Mismatched attribute type in '[^']*?(\\w+)'. Expected: '(\\w+)', actual: '(\\w+)'");
                std::regex_search(text, match, type)) {
       say_attribute_type(node, match[1], match[2], match[3]);
     }
@@ -168,7 +178,8 @@ class StandardNodes {
   void say_no_kernel(NodeId node) {
     Finding& found = patient_.add(Cause::no_kernel_for_dtype, patient_.op_text(node));
     found.evidence.push_back(fmt::format("{}: {}; ONNX Runtime {} has no kernel for it on the CPU",
-                                         patient_.node_text(node), types_text(node), patient_.prober.runtime().version()));
+                                         patient_.node_text(node), types_text(node),
+                                         patient_.prober.runtime().version()));
     if (!found.cure.empty()) return;
     const ValueId first = index_.input(node, 0);
     found.cure.push_back(fmt::format("cast around it: {} to float before it, and its result back behind it",
@@ -194,17 +205,20 @@ class StandardNodes {
                                          : most == "2147483647" ? least + " or more"
                                                                 : least + " to " + most));
     if (found.cure.empty()) {
-      found.cure.push_back(given < std::stoll(least) ? fmt::format("connect the {} that are missing", what)
-                                                     : fmt::format("take out the {} that are too many", what));
+      found.cure.push_back(given < std::stoll(least)
+                               ? fmt::format("connect the {} that are missing", what)
+                               : fmt::format("take out the {} that are too many", what));
     }
   }
 
-  void say_attribute_type(NodeId node, const std::string& name, const std::string& wanted, const std::string& given) {
+  void say_attribute_type(NodeId node, const std::string& name, const std::string& wanted,
+                          const std::string& given) {
     Finding& found = patient_.add(Cause::attribute_type, patient_.op_text(node) + "." + name);
-    found.evidence.push_back(
-        fmt::format("{}: its attribute {} is {}; {} wants {}", patient_.node_text(node), name, given, patient_.op_text(node), wanted));
+    found.evidence.push_back(fmt::format("{}: its attribute {} is {}; {} wants {}", patient_.node_text(node),
+                                         name, given, patient_.op_text(node), wanted));
     for (auto& attribute : *index_.node(node).proto->mutable_attribute()) {
-      if (attribute.name() != name || wanted != "FLOAT" || attribute.type() != onnx::AttributeProto::INT) continue;
+      if (attribute.name() != name || wanted != "FLOAT" || attribute.type() != onnx::AttributeProto::INT)
+        continue;
       found.repairs.push_back({fmt::format("write the attribute {} of {} as float, with the same value", name,
                                            patient_.node_text(node)),
                                [&attribute] {
@@ -230,7 +244,9 @@ class StandardNodes {
 
 }  // namespace
 
-size_t count_refused_nodes(const Patient& patient, int64_t opset) { return StandardNodes(patient).count_refused(opset); }
+size_t count_refused_nodes(const Patient& patient, int64_t opset) {
+  return StandardNodes(patient).count_refused(opset);
+}
 
 void check_standard_nodes(Patient& patient) {
   if (!patient.loads) StandardNodes(patient).check();

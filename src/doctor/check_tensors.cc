@@ -52,7 +52,8 @@ int64_t bits_of(int32_t type) {
   }
 }
 
-/// Gives the number of entries that the tensor's typed field must have, and that it has; nothing when that is not known.
+/// Gives the number of entries that the tensor's typed field must have, and that it has; nothing when that is
+/// not known.
 struct Entries {
   int64_t wanted = 0;
   int64_t there = 0;
@@ -100,14 +101,15 @@ std::string name_of(const TensorProto& tensor) {
   return tensor.name().empty() ? "a constant without a name" : tensor.name();
 }
 
-void say_size(Patient& patient, const TensorProto& tensor, int64_t wanted, int64_t there, const std::string& unit) {
+void say_size(Patient& patient, const TensorProto& tensor, int64_t wanted, int64_t there,
+              const std::string& unit) {
   Finding& found = patient.add(Cause::initializer_size, name_of(tensor));
-  found.evidence.push_back(fmt::format("{} is {}, which are {} {}; it holds {}", name_of(tensor), shape_text(tensor),
-                                       wanted, unit, there));
-  found.cure.push_back("export the model again, or give the constant the shape that its data have: " +
-                       patient.python(fmt::format(
-                           "t = next(t for t in m.graph.initializer if t.name == '{}'); t.dims[:] = [SIZES]",
-                           tensor.name())));
+  found.evidence.push_back(fmt::format("{} is {}, which are {} {}; it holds {}", name_of(tensor),
+                                       shape_text(tensor), wanted, unit, there));
+  found.cure.push_back(
+      "export the model again, or give the constant the shape that its data have: " +
+      patient.python(fmt::format(
+          "t = next(t for t in m.graph.initializer if t.name == '{}'); t.dims[:] = [SIZES]", tensor.name())));
 }
 
 void check_size(Patient& patient, const TensorProto& tensor) {
@@ -151,10 +153,12 @@ struct DataFile {
 bool is_pointer(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string start(sizeof "version https://git-lfs" - 1, '\0');
-  return stream.read(start.data(), static_cast<std::streamsize>(start.size())) && start == "version https://git-lfs";
+  return stream.read(start.data(), static_cast<std::streamsize>(start.size())) &&
+         start == "version https://git-lfs";
 }
 
-/// Looks for a file of a name that has at least as many bytes, in the folders beside and below the model and one above.
+/// Looks for a file of a name that has at least as many bytes, in the folders beside and below the model and
+/// one above.
 std::vector<fs::path> search(const fs::path& folder, const fs::path& name, uint64_t size) {
   std::vector<fs::path> found;
   std::set<fs::path> seen;
@@ -192,29 +196,34 @@ void set_location(const std::vector<TensorProto*>& tensors, const std::string& f
 
 void say_missing(Patient& patient, const fs::path& folder, const std::string& file, const DataFile& data) {
   Finding& found = patient.add(Cause::external_data_missing, file);
-  found.evidence.push_back(fmt::format("{} to be read from {}, which is not there", tensors_text(data), shown(folder / file)));
+  found.evidence.push_back(
+      fmt::format("{} to be read from {}, which is not there", tensors_text(data), shown(folder / file)));
   const std::vector<fs::path> elsewhere = search(folder, fs::path(file).filename(), data.end);
   if (elsewhere.size() == 1) {
     found.evidence.push_back(fmt::format("a file of that name and size lies at {}", shown(elsewhere[0])));
     patient.moved[file] = elsewhere[0];
-    found.repairs.push_back({fmt::format("bring {} to where the model looks for it", shown(elsewhere[0])), [] {}});
+    found.repairs.push_back(
+        {fmt::format("bring {} to where the model looks for it", shown(elsewhere[0])), [] {}});
     return;
   }
   for (const fs::path& candidate : elsewhere)
     found.evidence.push_back(fmt::format("a file of that name and size lies at {}", shown(candidate)));
-  found.cure.push_back(fmt::format("put it there: cp {} {}",
-                                   elsewhere.empty() ? "PATH/" + fs::path(file).filename().string() : shown(elsewhere[0]),
-                                   shown(folder / file)));
-  if (elsewhere.empty()) found.cure.push_back("fetch it from where the model came from: both files belong together");
+  found.cure.push_back(
+      fmt::format("put it there: cp {} {}",
+                  elsewhere.empty() ? "PATH/" + fs::path(file).filename().string() : shown(elsewhere[0]),
+                  shown(folder / file)));
+  if (elsewhere.empty())
+    found.cure.push_back("fetch it from where the model came from: both files belong together");
 }
 
 /// Says so even of a model that loads: a small tensor is then read out of the pointer's text.
 void say_pointer(Patient& patient, const fs::path& folder, const std::string& file, const DataFile& data) {
   Finding& found = patient.findings.add(Cause::external_data_pointer, file);
-  found.evidence.push_back(fmt::format("{} has {} bytes and begins with \"version https://git-lfs\"; {} to be read from it",
-                                       shown(folder / file), fs::file_size(folder / file), tensors_text(data)));
-  found.cure.push_back(
-      fmt::format("fetch the weights: git lfs pull --include={}, in the folder {}", file, fs::absolute(folder).lexically_normal().string()));
+  found.evidence.push_back(
+      fmt::format("{} has {} bytes and begins with \"version https://git-lfs\"; {} to be read from it",
+                  shown(folder / file), fs::file_size(folder / file), tensors_text(data)));
+  found.cure.push_back(fmt::format("fetch the weights: git lfs pull --include={}, in the folder {}", file,
+                                   fs::absolute(folder).lexically_normal().string()));
 }
 
 void check_file(Patient& patient, const fs::path& folder, const std::string& file, DataFile& data) {
@@ -225,10 +234,12 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
   if (patient.loads) return;
   if (relative.is_absolute() || (!relative.empty() && *relative.begin() == "..")) {
     Finding& found = patient.add(Cause::external_data_outside, file);
-    found.evidence.push_back(fmt::format("{} to be read from {}, outside the model's folder {}", tensors_text(data), file,
+    found.evidence.push_back(fmt::format("{} to be read from {}, outside the model's folder {}",
+                                         tensors_text(data), file,
                                          fs::absolute(folder).lexically_normal().string()));
     const std::string name = relative.filename().string();
-    if (!fs::is_regular_file(place, error) || fs::file_size(place, error) < data.end || fs::exists(folder / name, error)) {
+    if (!fs::is_regular_file(place, error) || fs::file_size(place, error) < data.end ||
+        fs::exists(folder / name, error)) {
       found.cure.push_back("copy the file into the model's folder, and save the model with that location");
       return;
     }
@@ -242,11 +253,12 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
     Finding& found = patient.add(Cause::external_data_short, file);
     found.evidence.push_back(
         fmt::format("{} has {} bytes, and the model reads {} of it", shown(place), size, data.end));
-    found.cure.push_back("fetch the file again: a download or a copy was cut off, or it belongs to another model");
+    found.cure.push_back(
+        "fetch the file again: a download or a copy was cut off, or it belongs to another model");
   } else if (fs::is_symlink(place, error) && !patient.loads) {
     Finding& found = patient.add(Cause::external_data_outside, file);
-    found.evidence.push_back(fmt::format("{} is a symbolic link, to {}", shown(place),
-                                         fs::read_symlink(place, error).string()));
+    found.evidence.push_back(
+        fmt::format("{} is a symbolic link, to {}", shown(place), fs::read_symlink(place, error).string()));
     std::string fresh = file + ".data";
     while (fs::exists(folder / fresh, error)) fresh += "_";
     patient.moved[fresh] = fs::canonical(place, error);
@@ -258,7 +270,8 @@ void check_file(Patient& patient, const fs::path& folder, const std::string& fil
 }  // namespace
 
 void check_tensors(Patient& patient) {
-  const fs::path folder = patient.model.file.has_parent_path() ? patient.model.file.parent_path() : fs::path(".");
+  const fs::path folder =
+      patient.model.file.has_parent_path() ? patient.model.file.parent_path() : fs::path(".");
   std::map<std::string, DataFile> files;
   const Visit each = [&](TensorProto& tensor) {
     if (tensor.data_location() != TensorProto::EXTERNAL) {

@@ -16,7 +16,8 @@ using graph::Imports;
 using graph::NodeId;
 using graph::ScopeId;
 
-/// Gives the lowest IR version that has words for all element types of the model's own tensors; 8 has functions.
+/// Gives the lowest IR version that has words for all element types of the model's own tensors; 8 has
+/// functions.
 int64_t needed_ir_version(const onnx::ModelProto& model) {
   int64_t needed = 8;
   for (const auto& tensor : model.graph().initializer()) {
@@ -36,16 +37,17 @@ void check_ir_version(Patient& patient) {
   if (version <= 0) {
     const int64_t target = std::min(newest, needed_ir_version(model));
     Finding& found = patient.add(Cause::ir_version_missing, "");
-    found.evidence.push_back(patient.proto().has_ir_version() ? fmt::format("the field ir_version is {}", version)
-                                                              : "the field ir_version is not there");
+    found.evidence.push_back(patient.proto().has_ir_version()
+                                 ? fmt::format("the field ir_version is {}", version)
+                                 : "the field ir_version is not there");
     if (patient.loads) found.evidence.push_back("this ONNX Runtime does not mind; others refuse the model");
-    found.repairs.push_back(
-        {fmt::format("set the IR version to {}", target), [&model, target] { model.set_ir_version(target); }});
+    found.repairs.push_back({fmt::format("set the IR version to {}", target),
+                             [&model, target] { model.set_ir_version(target); }});
     return;
   }
   Finding& found = patient.add(Cause::ir_version_too_new, "");
-  found.evidence.push_back(
-      fmt::format("the model says IR version {}; ONNX Runtime {} reads versions up to {}", version, runtime, newest));
+  found.evidence.push_back(fmt::format(
+      "the model says IR version {}; ONNX Runtime {} reads versions up to {}", version, runtime, newest));
   found.cure.push_back("use a newer ONNX Runtime: pip install -U onnxruntime");
   found.repairs.push_back(
       {fmt::format("set the IR version to {}", newest), [&model, newest] { model.set_ir_version(newest); }});
@@ -54,7 +56,7 @@ void check_ir_version(Patient& patient) {
 /// Is the main graph or a function: what imports domains.
 struct Importer {
   Imports& imports;
-  std::string text;   ///< "the model" or "the function blocks:Wrap"
+  std::string text;  ///< "the model" or "the function blocks:Wrap"
   ScopeId scope;
 };
 
@@ -78,12 +80,13 @@ void set_version(Imports& imports, const std::string& domain, int64_t version) {
 /// Gives the standard operators a version where the model imports none that exists.
 void check_zero(Patient& patient, Importer& importer, int64_t version) {
   Finding& found = patient.add(Cause::import_version, "");
-  found.evidence.push_back(
-      fmt::format("{} imports the standard operators at version {}; versions begin at 1", importer.text, version));
+  found.evidence.push_back(fmt::format("{} imports the standard operators at version {}; versions begin at 1",
+                                       importer.text, version));
   const int64_t target = patient.model_opset;
   Imports& imports = importer.imports;
-  found.repairs.push_back({fmt::format("set the import of the standard operators in {} to {}", importer.text, target),
-                           [&imports, target] { set_version(imports, "", target); }});
+  found.repairs.push_back(
+      {fmt::format("set the import of the standard operators in {} to {}", importer.text, target),
+       [&imports, target] { set_version(imports, "", target); }});
 }
 
 void check_newest(Patient& patient, Importer& importer) {
@@ -98,12 +101,14 @@ void check_newest(Patient& patient, Importer& importer) {
     const int64_t target = standard ? patient.model_opset : newest;
     const std::string name = standard ? "ai.onnx (the standard operators)" : domain;
     Finding& found = patient.add(Cause::opset_too_new, domain);
-    found.evidence.push_back(fmt::format("{} imports {} at version {}; ONNX Runtime {} knows versions up to {}",
-                                         importer.text, name, version, patient.prober.runtime().version(), newest));
+    found.evidence.push_back(
+        fmt::format("{} imports {} at version {}; ONNX Runtime {} knows versions up to {}", importer.text,
+                    name, version, patient.prober.runtime().version(), newest));
     found.cure.push_back("use a newer ONNX Runtime: pip install -U onnxruntime");
     if (standard && target < newest) {
       const OpsetChoice choice = choose_opset(patient);
-      found.evidence.push_back(fmt::format("its operators are spelled as opset {} to {} has them", choice.oldest, target));
+      found.evidence.push_back(
+          fmt::format("its operators are spelled as opset {} to {} has them", choice.oldest, target));
       if (const std::string change = meaning_change(patient.index, choice.oldest, target); !change.empty()) {
         found.beyond_repair = true;
         found.evidence.push_back("which of them is meant cannot be seen: " + change);
@@ -119,11 +124,13 @@ void check_newest(Patient& patient, Importer& importer) {
 }
 
 /// Gives the version at which a domain should be imported, 0 when that cannot be known.
-int64_t version_to_import(const Patient& patient, const std::string& domain, const std::set<std::string>& ops) {
+int64_t version_to_import(const Patient& patient, const std::string& domain,
+                          const std::set<std::string>& ops) {
   if (graph::is_default_domain(domain)) return patient.model_opset;
   int64_t version = graph::imported_version(patient.proto().opset_import(), domain);
   for (const std::string& op : ops) {
-    for (const auto* found : patient.libraries.find(domain, op)) version = std::max(version, found->since_version);
+    for (const auto* found : patient.libraries.find(domain, op))
+      version = std::max(version, found->since_version);
   }
   return std::max<int64_t>(version, 1);
 }
@@ -136,23 +143,28 @@ void check_missing(Patient& patient, Importer& importer) {
       used[graph::is_default_domain(proto.domain()) ? "" : proto.domain()].insert(proto.op_type());
   }
   for (const auto& [domain, ops] : used) {
-    const auto imported = [&, &name = domain](const auto& import) { return graph::same_domain(import.domain(), name); };
+    const auto imported = [&, &name = domain](const auto& import) {
+      return graph::same_domain(import.domain(), name);
+    };
     if (std::any_of(importer.imports.begin(), importer.imports.end(), imported)) continue;
     const std::string name = domain.empty() ? "ai.onnx (the standard operators)" : domain;
     Finding& found = patient.add(Cause::import_missing, domain);
     found.evidence.push_back(fmt::format("{} uses {}, and has no opset import for {}", importer.text,
                                          graph::qualified_name(domain, *ops.begin()), name));
-    if (patient.loads) found.evidence.push_back("this ONNX Runtime adds it by itself; others refuse the model");
+    if (patient.loads)
+      found.evidence.push_back("this ONNX Runtime adds it by itself; others refuse the model");
     if (domain.empty() && importer.scope == 0) {
       found.beyond_repair = true;
-      found.cure.push_back("add the opset that the model was made for, which the program that made it knows: " +
-                           patient.python("m.opset_import.append(helper.make_opsetid('', VERSION))"));
+      found.cure.push_back(
+          "add the opset that the model was made for, which the program that made it knows: " +
+          patient.python("m.opset_import.append(helper.make_opsetid('', VERSION))"));
       continue;
     }
     const int64_t version = version_to_import(patient, domain, ops);
     Imports& imports = importer.imports;
-    found.repairs.push_back({fmt::format("import {} at version {} in {}", name, version, importer.text),
-                             [&imports, domain = domain, version] { graph::import_domain(imports, domain, version); }});
+    found.repairs.push_back(
+        {fmt::format("import {} at version {} in {}", name, version, importer.text),
+         [&imports, domain = domain, version] { graph::import_domain(imports, domain, version); }});
   }
 }
 

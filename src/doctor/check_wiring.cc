@@ -12,8 +12,8 @@
 namespace graft::doctor {
 namespace {
 
-using graph::none;
 using graph::NodeId;
+using graph::none;
 using graph::Scope;
 using graph::ScopeId;
 using graph::ValueId;
@@ -43,7 +43,8 @@ void check_inputs(Patient& patient, NodeId node) {
                                          patient.node_text(node), name,
                                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     found.cure.push_back(fmt::format(
-        "{}: {}", near.empty() ? "connect it to the value that is meant" : fmt::format("if {} is meant", near),
+        "{}: {}",
+        near.empty() ? "connect it to the value that is meant" : fmt::format("if {} is meant", near),
         patient.python(fmt::format("n = {}; n.input[:] = ['{}' if i == '{}' else i for i in n.input]",
                                    patient.python_node(node), near.empty() ? "VALUE" : near, name))));
   }
@@ -58,10 +59,12 @@ std::string maker_text(const Patient& patient, NodeId node) {
 /// Writes `the Gate node that makes h`, without the node's name.
 std::string output_text(const Patient& patient, NodeId node) {
   const onnx::NodeProto& proto = patient.index.proto(node);
-  return fmt::format("the {} node that makes {}", patient.op_text(node), proto.output_size() ? proto.output(0) : "nothing");
+  return fmt::format("the {} node that makes {}", patient.op_text(node),
+                     proto.output_size() ? proto.output(0) : "nothing");
 }
 
-/// Finds values that two places of one scope make, or that a subgraph makes again under a name from around it.
+/// Finds values that two places of one scope make, or that a subgraph makes again under a name from around
+/// it.
 void check_duplicates(Patient& patient, ScopeId id) {
   const Scope& scope = patient.index.scope(id);
   std::unordered_map<std::string_view, std::string> makers;
@@ -78,8 +81,9 @@ void check_duplicates(Patient& patient, ScopeId id) {
         found.beyond_repair = true;
         found.evidence.push_back(
             fmt::format("{} is made by {} and by {}", name, place->second, maker_text(patient, node)));
-        found.cure.push_back("give one of the two another name, and have its readers read that: look at both in a viewer "
-                             "such as netron.app");
+        found.cure.push_back(
+            "give one of the two another name, and have its readers read that: look at both in a viewer "
+            "such as netron.app");
       }
     }
   }
@@ -132,9 +136,9 @@ void check_node_names(Patient& patient, ScopeId id) {
     for (int number = 2; fresh.empty() || !names.insert(fresh).second; ++number)
       fresh = fmt::format("{}_{}", proto->name(), number);
     Finding& found = patient.add(Cause::duplicate_node_name, proto->name());
-    found.evidence.push_back(
-        fmt::format("{} and {}{} are both called \"{}\"", output_text(patient, owner->second), output_text(patient, node),
-                    patient.scope_text(id), proto->name()));
+    found.evidence.push_back(fmt::format("{} and {}{} are both called \"{}\"",
+                                         output_text(patient, owner->second), output_text(patient, node),
+                                         patient.scope_text(id), proto->name()));
     found.repairs.push_back({fmt::format("rename the second node \"{}\" to \"{}\"", proto->name(), fresh),
                              [proto, fresh] { proto->set_name(fresh); }});
   }
@@ -166,19 +170,19 @@ void check_outputs(Patient& patient, ScopeId id) {
     }
     if (scope.graph && scope.parent != none && patient.index.value(value).scope != id && !patient.loads) {
       Finding& found = patient.add(Cause::output_not_produced, name);
-      found.evidence.push_back(fmt::format("{} is an output{}, but the graph around it makes it", name,
-                                           patient.scope_text(id)));
+      found.evidence.push_back(
+          fmt::format("{} is an output{}, but the graph around it makes it", name, patient.scope_text(id)));
       std::string fresh = name + "_inner";
       while (patient.index.find(id, fresh) != none) fresh += "_";
       onnx::GraphProto* graph = scope.graph;
-      found.repairs.push_back({fmt::format("put an Identity node between {} and the output", name),
-                               [graph, slot, name, fresh] {
-                                 auto* node = graph->add_node();
-                                 node->set_op_type("Identity");
-                                 node->add_input(name);
-                                 node->add_output(fresh);
-                                 graph->mutable_output(static_cast<int>(slot))->set_name(fresh);
-                               }});
+      found.repairs.push_back(
+          {fmt::format("put an Identity node between {} and the output", name), [graph, slot, name, fresh] {
+             auto* node = graph->add_node();
+             node->set_op_type("Identity");
+             node->add_input(name);
+             node->add_output(fresh);
+             graph->mutable_output(static_cast<int>(slot))->set_name(fresh);
+           }});
     }
   }
 }

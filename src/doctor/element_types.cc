@@ -97,7 +97,8 @@ class Outline {
   /// Writes nodes that have the output types of a library's operator; values keep their names.
   static void spell_out(const onnx::NodeProto& node, const runtime::OperatorDescription& op,
                         google::protobuf::RepeatedPtrField<onnx::NodeProto>& to) {
-    for (int output = 0; output < node.output_size() && output < static_cast<int>(op.outputs.size()); ++output) {
+    for (int output = 0; output < node.output_size() && output < static_cast<int>(op.outputs.size());
+         ++output) {
       if (node.output(output).empty()) continue;
       const int same = same_as_input(op, static_cast<size_t>(output));
       const auto type = constant_type(op, static_cast<size_t>(output));
@@ -126,7 +127,8 @@ class Outline {
 
 }  // namespace
 
-ElementTypes::ElementTypes(const onnx::ModelProto& model, const graph::Index& index, const Libraries& libraries) {
+ElementTypes::ElementTypes(const onnx::ModelProto& model, const graph::Index& index,
+                           const Libraries& libraries) {
   onnx::ModelProto copy;
   copy.set_ir_version(model.ir_version());
   *copy.mutable_opset_import() = model.opset_import();

@@ -1,6 +1,6 @@
 #pragma once
-/// Lets a check know what a value's element type really is: worked out from the inputs on, whatever the model declares
-/// of values in between, and through the libraries' operators.
+/// Lets a check know what a value's element type really is: worked out from the inputs on, whatever the model
+/// declares of values in between, and through the libraries' operators.
 ///
 ///   ElementTypes types(model, index, libraries);
 ///   if (types.of(value) == DataType::float64) ...

@@ -22,7 +22,8 @@ bool is_error(const Finding& finding) { return finding.severity == Severity::err
 
 }  // namespace
 
-Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::path& model, const Request& request) {
+Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::path& model,
+                         const Request& request) {
   try {
     model_ = graph::read_model(model);
   } catch (const InputError& error) {
@@ -37,16 +38,19 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
   check_packages(*runtime, findings_);
   prober_ = std::make_unique<Prober>(runtime, libraries_->usable());
   attempt_ = prober_->load_file(model);
-  as_given_ = libraries_->usable().size() == request.libraries.size() ? attempt_
-                                                                     : Prober(runtime, request.libraries).load_file(model);
+  as_given_ = libraries_->usable().size() == request.libraries.size()
+                  ? attempt_
+                  : Prober(runtime, request.libraries).load_file(model);
   if (!model_) return;
   look(attempt_.loaded);
   if (attempt_.loaded) return;
-  // What the repairs leave is looked at again: ONNX Runtime stops at the first thing that is wrong, and so may a check.
+  // What the repairs leave is looked at again: ONNX Runtime stops at the first thing that is wrong, and so
+  // may a check.
   Attempt attempt = attempt_;
   for (int looks = 1; looks < most_looks && has_errors() && all_fixable(); ++looks) {
     apply();
-    if (!graph::external_data_files(model_->proto).empty()) return;  // needs its files: repair() tries it beside them
+    if (!graph::external_data_files(model_->proto).empty())
+      return;  // needs its files: repair() tries it beside them
     attempt = prober_->load({model_->proto}, true)[0];
     if (attempt.loaded) return;
     const size_t before = findings_.list().size();
@@ -56,9 +60,10 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
   if (has_errors() && !(all_fixable() && done_.size())) return;
   if (recognise(attempt.text, findings_)) return;
   Finding& found = findings_.add(Cause::unexplained, "");
-  found.evidence.push_back(
-      fmt::format("ONNX Runtime {} {} {}", prober_->runtime().version(), attempt.died ? "dies:" : "says:", attempt.text));
-  found.cure.push_back("search the issues of ONNX Runtime for these words: https://github.com/microsoft/onnxruntime/issues");
+  found.evidence.push_back(fmt::format("ONNX Runtime {} {} {}", prober_->runtime().version(),
+                                       attempt.died ? "dies:" : "says:", attempt.text));
+  found.cure.push_back(
+      "search the issues of ONNX Runtime for these words: https://github.com/microsoft/onnxruntime/issues");
 }
 
 Examination::~Examination() = default;

@@ -2,8 +2,8 @@
 /// Lets you find out why a model does not load, or does not run as meant.
 ///
 ///   Examination examination(runtime, "model.onnx", {.libraries = {"libmy_ops.so"}});
-///   for (const Finding& finding : examination.findings().list()) fmt::print("{}\n", sentence(finding.cause));
-///   examination.repair("fixed.onnx");
+///   for (const Finding& finding : examination.findings().list()) fmt::print("{}\n",
+///   sentence(finding.cause)); examination.repair("fixed.onnx");
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -37,7 +37,8 @@ struct Outcome {
 class Examination {
  public:
   /// Examines a model. InputError when the file does not exist or cannot be read at all.
-  Examination(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& model, const Request& request);
+  Examination(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& model,
+              const Request& request);
   ~Examination();
 
   const Findings& findings() const { return findings_; }
@@ -57,8 +58,8 @@ class Examination {
   /// Tells whether an error is found that no repair takes away.
   bool has_unfixable_errors() const { return !all_fixable(); }
 
-  /// Writes the model with all repairs done. Nothing is written when nothing can be repaired, or when all was repaired
-  /// and the model does not load all the same.
+  /// Writes the model with all repairs done. Nothing is written when nothing can be repaired, or when all was
+  /// repaired and the model does not load all the same.
   Outcome repair(const std::filesystem::path& output);
 
  private:

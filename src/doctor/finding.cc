@@ -12,7 +12,8 @@ Finding& Findings::add(Cause cause, const std::string& subject) {
 }
 
 bool Findings::has(Cause cause) const {
-  return std::any_of(list_.begin(), list_.end(), [&](const Finding& finding) { return finding.cause == cause; });
+  return std::any_of(list_.begin(), list_.end(),
+                     [&](const Finding& finding) { return finding.cause == cause; });
 }
 
 }  // namespace graft::doctor

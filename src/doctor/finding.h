@@ -27,7 +27,7 @@ struct Finding {
   std::string subject;  ///< what it is about: an operator, a value, a file
   Severity severity = Severity::error;
   std::vector<std::string> evidence = {};
-  std::vector<std::string> cure = {};    ///< steps or commands, where no repair does it
+  std::vector<std::string> cure = {};  ///< steps or commands, where no repair does it
   std::vector<Repair> repairs = {};
 
   bool fixable() const { return !repairs.empty() && !beyond_repair; }

@@ -54,7 +54,8 @@ void explain_not_loaded(const fs::path& file, const std::string& loader_text, Fi
   if (const size_t needs = text.find(": needs "); needs != std::string::npos) {
     found = &findings.add(Cause::dependency_missing, name);
     found->evidence.push_back("it " + said.substr(0, said.find(" (")));
-    found->cure.push_back("install the library that is named, or add its folder: export LD_LIBRARY_PATH=FOLDER");
+    found->cure.push_back(
+        "install the library that is named, or add its folder: export LD_LIBRARY_PATH=FOLDER");
     found->cure.push_back(fmt::format("`ldd {}` lists all that it needs", name));
     return;
   }
@@ -82,11 +83,13 @@ void explain_no_entry_point(const fs::path& file, Findings& findings) {
   }
   if (near.empty()) found.evidence.push_back("no symbol with a name like RegisterCustomOps is in it");
   if (mangled) {
-    found.cure.push_back("declare it extern \"C\": extern \"C\" OrtStatus* RegisterCustomOps(OrtSessionOptions*, "
-                         "const OrtApiBase*)");
+    found.cure.push_back(
+        "declare it extern \"C\": extern \"C\" OrtStatus* RegisterCustomOps(OrtSessionOptions*, "
+        "const OrtApiBase*)");
   } else if (hidden) {
     found.cure.push_back(
-        "export it: write __attribute__((visibility(\"default\"))) before it, and name it in the version script if "
+        "export it: write __attribute__((visibility(\"default\"))) before it, and name it in the version "
+        "script if "
         "there is one");
   } else {
     found.cure.push_back("give a library of operators; with Graft, GRAFT_OPS and graft_add_library make one");
@@ -102,21 +105,24 @@ void explain_end(const runtime::Runtime& runtime, const fs::path& file, const Re
         "it asks for version {} of the ONNX Runtime API; ONNX Runtime {} has versions up to {}, so it {}",
         seen.asked_version, runtime.version(), newest,
         seen.end == ChildEnd::finished ? "gives up: " + seen.text : "crashes: " + end_of(seen)));
-    found.cure.push_back(fmt::format("use ONNX Runtime 1.{} or newer: pip install -U onnxruntime", seen.asked_version));
-    found.cure.push_back(fmt::format(
-        "or build the library for this one: with ONNX Runtime headers of 1.{} or older, or by asking for the smaller "
-        "of the two versions, as Graft does",
-        newest));
+    found.cure.push_back(
+        fmt::format("use ONNX Runtime 1.{} or newer: pip install -U onnxruntime", seen.asked_version));
+    found.cure.push_back(
+        fmt::format("or build the library for this one: with ONNX Runtime headers of 1.{} or older, or by "
+                    "asking for the smaller "
+                    "of the two versions, as Graft does",
+                    newest));
     return;
   }
   if (seen.end != ChildEnd::finished) {
     Finding& found = findings.add(Cause::library_crashes, file.string());
-    found.evidence.push_back(fmt::format("{}, {}", end_of(seen),
-                                         seen.died_at_load ? "while it was loaded"
-                                                           : "while ONNX Runtime registered its operators"));
-    found.cure.push_back(fmt::format("run it under a debugger: gdb --args python3 -c \"import onnxruntime as o; "
-                                     "o.SessionOptions().register_custom_ops_library('{}')\"",
-                                     file.string()));
+    found.evidence.push_back(fmt::format(
+        "{}, {}", end_of(seen),
+        seen.died_at_load ? "while it was loaded" : "while ONNX Runtime registered its operators"));
+    found.cure.push_back(
+        fmt::format("run it under a debugger: gdb --args python3 -c \"import onnxruntime as o; "
+                    "o.SessionOptions().register_custom_ops_library('{}')\"",
+                    file.string()));
     found.cure.push_back("or leave the library out");
     return;
   }
@@ -137,7 +143,8 @@ void describe(Library& library) {
 
 }  // namespace
 
-Libraries::Libraries(const runtime::Runtime& runtime, const std::vector<fs::path>& files, Findings& findings) {
+Libraries::Libraries(const runtime::Runtime& runtime, const std::vector<fs::path>& files,
+                     Findings& findings) {
   for (const fs::path& file : files) {
     Library library;
     library.file = file;
@@ -164,10 +171,10 @@ Libraries::Libraries(const runtime::Runtime& runtime, const std::vector<fs::path
       Finding& found = findings.add(Cause::domain_twice, domain);
       found.evidence.push_back(
           fmt::format("both {} and {} register the domain {}", place->second, library.file.string(), domain));
-      found.cure.push_back(
-          place->second == library.file.string()
-              ? "give the library once"
-              : "give one of the two, or build one with another domain (graft_add_library(... DOMAIN other.ops ...))");
+      found.cure.push_back(place->second == library.file.string()
+                               ? "give the library once"
+                               : "give one of the two, or build one with another domain "
+                                 "(graft_add_library(... DOMAIN other.ops ...))");
       library.usable = false;
     }
   }

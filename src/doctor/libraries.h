@@ -15,7 +15,7 @@ namespace graft::doctor {
 
 struct Library {
   std::filesystem::path file;
-  bool usable = false;           ///< it registers without an error
+  bool usable = false;            ///< it registers without an error
   bool knows_attributes = false;  ///< it was made with Graft, and describes itself
   std::vector<std::string> domains;
   std::vector<runtime::OperatorDescription> operators;
@@ -24,13 +24,15 @@ struct Library {
 class Libraries {
  public:
   /// Tries every library and adds what is wrong with them.
-  Libraries(const runtime::Runtime& runtime, const std::vector<std::filesystem::path>& files, Findings& findings);
+  Libraries(const runtime::Runtime& runtime, const std::vector<std::filesystem::path>& files,
+            Findings& findings);
 
   const std::vector<Library>& all() const { return all_; }
   std::vector<std::filesystem::path> usable() const;
 
   /// Lists the operators of a name, one a provider.
-  std::vector<const runtime::OperatorDescription*> find(const std::string& domain, const std::string& name) const;
+  std::vector<const runtime::OperatorDescription*> find(const std::string& domain,
+                                                        const std::string& name) const;
 
   /// Lists the operators of a name in whatever domain.
   std::vector<const runtime::OperatorDescription*> find(const std::string& name) const;

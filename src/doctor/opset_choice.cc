@@ -16,8 +16,9 @@ struct Change {
   std::string_view op;
   int64_t opset;
 };
-constexpr Change changes[] = {{"Softmax", 13},     {"LogSoftmax", 13},         {"Hardmax", 13}, {"RoiAlign", 16},
-                              {"AveragePool", 19}, {"GroupNormalization", 21}, {"DFT", 20}};
+constexpr Change changes[] = {{"Softmax", 13},  {"LogSoftmax", 13},  {"Hardmax", 13},
+                              {"RoiAlign", 16}, {"AveragePool", 19}, {"GroupNormalization", 21},
+                              {"DFT", 20}};
 constexpr int64_t first_of_today = 7;  ///< below, arithmetic broadcasts in another way
 
 }  // namespace

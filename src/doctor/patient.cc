@@ -21,11 +21,13 @@ std::string Patient::scope_text(graph::ScopeId scope) const {
   std::string text;
   if (scope != index.root(scope)) {
     const graph::Scope& inner = index.scope(scope);
-    text = fmt::format(" in the {} of the {} that makes {}", inner.attribute, index.proto(inner.owner).op_type(),
-                       index.proto(inner.owner).output_size() ? index.proto(inner.owner).output(0) : "nothing");
+    text =
+        fmt::format(" in the {} of the {} that makes {}", inner.attribute, index.proto(inner.owner).op_type(),
+                    index.proto(inner.owner).output_size() ? index.proto(inner.owner).output(0) : "nothing");
   }
   if (outer.function)
-    text += fmt::format(" in the function {}", graph::qualified_name(outer.function->domain(), outer.function->name()));
+    text += fmt::format(" in the function {}",
+                        graph::qualified_name(outer.function->domain(), outer.function->name()));
   return text;
 }
 
@@ -45,8 +47,10 @@ std::string Patient::op_text(graph::NodeId node) const {
 }
 
 std::string Patient::python(const std::string& statement) const {
-  return fmt::format("python3 -c \"import onnx; from onnx import helper; m = onnx.load('{}'); {}; onnx.save(m, 'fixed.onnx')\"",
-                     model.file.string(), statement);
+  return fmt::format(
+      "python3 -c \"import onnx; from onnx import helper; m = onnx.load('{}'); {}; onnx.save(m, "
+      "'fixed.onnx')\"",
+      model.file.string(), statement);
 }
 
 std::string Patient::python_node(graph::NodeId node) const {
@@ -54,7 +58,8 @@ std::string Patient::python_node(graph::NodeId node) const {
   int depth = 0;
   for (graph::ScopeId at = scope; at != index.root(scope); at = index.scope(at).parent) ++depth;
   // One loop into the functions or the graph, and one more for each subgraph on the way.
-  const char* nodes = index.scope(index.root(scope)).function ? "for f in m.functions for n0 in f.node" : "for n0 in m.graph.node";
+  const char* nodes = index.scope(index.root(scope)).function ? "for f in m.functions for n0 in f.node"
+                                                              : "for n0 in m.graph.node";
   std::string loops = nodes;
   for (int level = 0; level < depth; ++level)
     loops += fmt::format(" for a{0} in n{0}.attribute for n{1} in a{0}.g.node", level, level + 1);

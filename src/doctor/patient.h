@@ -23,7 +23,8 @@ struct Patient {
   const Prober& prober;
   const bool loads;  ///< ONNX Runtime loads it as it is: what is found can only be a warning
   Findings& findings;
-  std::map<std::string, std::filesystem::path>& moved;  ///< where a file of weights really is, by the name in the model
+  std::map<std::string, std::filesystem::path>&
+      moved;  ///< where a file of weights really is, by the name in the model
 
   int64_t model_opset = 0;  ///< the model's own, or the one to give it where its import is of no use
 
@@ -36,7 +37,8 @@ struct Patient {
     return found;
   }
 
-  /// Gives the standard opset that decides over a node. ONNX Runtime looks at the model's for nodes in functions too.
+  /// Gives the standard opset that decides over a node. ONNX Runtime looks at the model's for nodes in
+  /// functions too.
   int64_t opset_of(graph::NodeId node) const;
 
   /// Writes `the Gate node "sb_3"` or `the Gate node that makes h`, and ` in the function blocks:Wrap`.

@@ -99,7 +99,8 @@ Attempt Prober::load_file(const std::filesystem::path& model) const {
   runtime::SessionOptions options;
   options.libraries = libraries_;
   const ChildResult result = run_in_child(
-      [&](const Say& say) { say_outcome(say, [&] { runtime::Session(runtime_, model, options); }); }, patience);
+      [&](const Say& say) { say_outcome(say, [&] { runtime::Session(runtime_, model, options); }); },
+      patience);
   if (result.messages.empty()) return {.died = true, .text = end_text(result)};
   return read_outcome(result.messages[0]);
 }
@@ -136,8 +137,9 @@ std::string Prober::difference_made_by_libraries(const onnx::ModelProto& model) 
           runtime::Session with = runtime::Session::from_bytes(runtime_, bytes, options);
           const verify::InputPlan plan = verify::settle(without, {});
           // Far wider than any rounding: only another meaning is out of it.
-          const verify::Comparison comparison = verify::compare(
-              without, with, verify::make_inputs(without, plan), verify::Tolerance{.absolute = 0.01, .relative = 0.05});
+          const verify::Comparison comparison =
+              verify::compare(without, with, verify::make_inputs(without, plan),
+                              verify::Tolerance{.absolute = 0.01, .relative = 0.05});
           for (const verify::Difference& difference : comparison.outputs) {
             if (!difference.mismatch.empty()) {
               say(difference.mismatch);
@@ -192,7 +194,8 @@ void Prober::learn(const std::vector<std::tuple<std::string, std::string, int64_
   for (const auto& [domain, op, version] : operators) {
     onnx::ModelProto model = empty_model(graph::is_default_domain(domain) ? version : probe_opset);
     if (!graph::is_default_domain(domain)) add_import(model, domain, version);
-    // A node without inputs: the runtime looks the operator up before it looks at them, and then complains of them.
+    // A node without inputs: the runtime looks the operator up before it looks at them, and then complains of
+    // them.
     auto* node = model.mutable_graph()->add_node();
     node->set_domain(domain);
     node->set_op_type(op);

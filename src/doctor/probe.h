@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you ask a runtime what it knows, by having it load small models in a child process: no tables to keep.
+/// Lets you ask a runtime what it knows, by having it load small models in a child process: no tables to
+/// keep.
 ///
 ///   Prober prober(runtime, {"libmy_ops.so"});
 ///   prober.newest_ir_version();                      // 14
@@ -28,8 +29,8 @@ struct Attempt {
 /// Says what a runtime knows of an operator at a version of its domain.
 struct Schema {
   bool known = false;
-  bool removed = false;   ///< it existed at an earlier version
-  int64_t since = 0;      ///< the version that it last changed in, 0 when the runtime does not tell
+  bool removed = false;  ///< it existed at an earlier version
+  int64_t since = 0;     ///< the version that it last changed in, 0 when the runtime does not tell
 };
 
 class Prober {
@@ -44,8 +45,8 @@ class Prober {
   /// Loads models one after the other in one child; one that kills it costs the others nothing.
   std::vector<Attempt> load(const std::vector<onnx::ModelProto>& models, bool with_libraries) const;
 
-  /// Runs two sessions, without and with the libraries, on the same generated inputs, and says in a sentence how the
-  /// outputs differ. Empty: they do not, or it cannot be told.
+  /// Runs two sessions, without and with the libraries, on the same generated inputs, and says in a sentence
+  /// how the outputs differ. Empty: they do not, or it cannot be told.
   std::string difference_made_by_libraries(const onnx::ModelProto& model) const;
 
   int64_t newest_ir_version() const;

@@ -49,20 +49,23 @@ std::vector<std::string> provider_cure(const std::string& provider) {
     return {"install the package that has it: pip uninstall -y onnxruntime && pip install onnxruntime-gpu",
             "or run on the CPU: ask for CPUExecutionProvider"};
   }
-  return {fmt::format("install an ONNX Runtime that was built with {} (https://onnxruntime.ai/docs/execution-providers)",
-                      provider),
-          "or run on the CPU: ask for CPUExecutionProvider"};
+  return {
+      fmt::format(
+          "install an ONNX Runtime that was built with {} (https://onnxruntime.ai/docs/execution-providers)",
+          provider),
+      "or run on the CPU: ask for CPUExecutionProvider"};
 }
 
-void check_providers(const runtime::Runtime& runtime, const std::vector<std::string>& asked, Findings& findings) {
+void check_providers(const runtime::Runtime& runtime, const std::vector<std::string>& asked,
+                     Findings& findings) {
   const std::vector<std::string> here = runtime.providers();
   for (const std::string& provider : asked) {
     const std::string name = full_name(provider, here);
     if (std::find(here.begin(), here.end(), name) != here.end()) continue;
     Finding& found = findings.add(Cause::provider_missing, name);
     const std::string near = near_provider(name, here);
-    found.evidence.push_back(fmt::format("{} is asked for; ONNX Runtime {} ({}) has {}{}", name, runtime.version(),
-                                         runtime.file().string(), fmt::join(here, ", "),
+    found.evidence.push_back(fmt::format("{} is asked for; ONNX Runtime {} ({}) has {}{}", name,
+                                         runtime.version(), runtime.file().string(), fmt::join(here, ", "),
                                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     found.cure = provider_cure(name);
   }
@@ -78,23 +81,26 @@ void check_packages(const runtime::Runtime& runtime, Findings& findings) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(".dist-info") || !name.starts_with("onnxruntime")) continue;
     const std::string package = name.substr(0, name.find('-'));
-    if (package == "onnxruntime" || (package.starts_with("onnxruntime_") && package != "onnxruntime_extensions" &&
-                                     package != "onnxruntime_genai" && package != "onnxruntime_tools"))
+    if (package == "onnxruntime" ||
+        (package.starts_with("onnxruntime_") && package != "onnxruntime_extensions" &&
+         package != "onnxruntime_genai" && package != "onnxruntime_tools"))
       found.push_back(name.substr(0, name.size() - std::string_view(".dist-info").size()));
   }
   if (found.size() < 2) return;
   std::sort(found.begin(), found.end());
   Finding& finding = findings.add(Cause::two_runtimes, packages.string());
   finding.severity = Severity::warning;
-  finding.evidence.push_back(fmt::format("{} holds {}; the one installed last has overwritten the files of the other",
-                                         packages.string(), fmt::join(found, " and ")));
+  finding.evidence.push_back(
+      fmt::format("{} holds {}; the one installed last has overwritten the files of the other",
+                  packages.string(), fmt::join(found, " and ")));
   std::vector<std::string> names;
   for (const std::string& name : found) {
     names.push_back(name.substr(0, name.find('-')));
     std::replace(names.back().begin(), names.back().end(), '_', '-');
   }
-  finding.cure.push_back(fmt::format("remove all, then install the one that you want: pip uninstall -y {} && pip install {}",
-                                     fmt::join(names, " "), names.back()));
+  finding.cure.push_back(
+      fmt::format("remove all, then install the one that you want: pip uninstall -y {} && pip install {}",
+                  fmt::join(names, " "), names.back()));
 }
 
 }  // namespace graft::doctor

@@ -14,7 +14,8 @@ namespace graft::doctor {
 std::vector<std::string> provider_cure(const std::string& provider);
 
 /// Adds a finding for each provider that is asked for and not there; "cuda" stands for CUDAExecutionProvider.
-void check_providers(const runtime::Runtime& runtime, const std::vector<std::string>& asked, Findings& findings);
+void check_providers(const runtime::Runtime& runtime, const std::vector<std::string>& asked,
+                     Findings& findings);
 
 /// Adds a finding when several ONNX Runtime packages lie in the folder of Python packages of this one.
 void check_packages(const runtime::Runtime& runtime, Findings& findings);

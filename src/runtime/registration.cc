@@ -141,8 +141,10 @@ void add(std::vector<OperatorDescription>& operators, const json& found) {
     place = operators.end() - 1;
   }
   Overload overload;
-  for (const json& port : found["inputs"]) overload.inputs.push_back(static_cast<DataType>(port[0].get<int>()));
-  for (const json& port : found["outputs"]) overload.outputs.push_back(static_cast<DataType>(port[0].get<int>()));
+  for (const json& port : found["inputs"])
+    overload.inputs.push_back(static_cast<DataType>(port[0].get<int>()));
+  for (const json& port : found["outputs"])
+    overload.outputs.push_back(static_cast<DataType>(port[0].get<int>()));
   place->overloads.push_back(std::move(overload));
 }
 
@@ -195,13 +197,15 @@ std::vector<std::string> symbols_like(const std::filesystem::path& file, const s
   std::set<std::string> found;
   const auto sections = read_array<Elf64_Shdr>(bytes, header.e_shoff, header.e_shnum);
   for (const Elf64_Shdr& section : sections) {
-    if ((section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) || section.sh_link >= sections.size())
+    if ((section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) ||
+        section.sh_link >= sections.size())
       continue;
     const Elf64_Shdr& strings = sections[section.sh_link];
     const auto names = read_array<char>(bytes, strings.sh_offset, strings.sh_size);
     for (const auto& symbol :
          read_array<Elf64_Sym>(bytes, section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size() || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size() ||
+          ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
         continue;
       const char* name = names.data() + symbol.st_name;
       const std::string symbol_name(name, strnlen(name, names.size() - symbol.st_name));

@@ -1,6 +1,6 @@
 #pragma once
-/// Lets you see what any library registers with ONNX Runtime, whatever it was made with, and how it fails: its
-/// RegisterCustomOps is called in a child process, and every call that it makes is noted.
+/// Lets you see what any library registers with ONNX Runtime, whatever it was made with, and how it fails:
+/// its RegisterCustomOps is called in a child process, and every call that it makes is noted.
 ///
 ///   Registration seen = watch_registration(runtime, "libmy_ops.so");
 ///   if (seen.stage == Registration::registered) fmt::print("{} operators\n", seen.operators.size());
@@ -19,11 +19,11 @@ struct Registration {
   enum Stage { unreadable, not_loaded, no_entry_point, refused, registered };
 
   Stage stage = unreadable;
-  std::string text;                            ///< what the loader or ORT said
-  ChildEnd end = ChildEnd::finished;           ///< not `finished`: the process died, at the step after `stage`
-  int number = 0;                              ///< its signal or exit code
+  std::string text;                   ///< what the loader or ORT said
+  ChildEnd end = ChildEnd::finished;  ///< not `finished`: the process died, at the step after `stage`
+  int number = 0;                     ///< its signal or exit code
   bool died_at_load = false;
-  int asked_version = 0;                       ///< the newest API version that the library asked for
+  int asked_version = 0;  ///< the newest API version that the library asked for
   std::vector<std::string> domains;
   std::vector<OperatorDescription> operators;  ///< names, versions, providers and types; no attributes
 };

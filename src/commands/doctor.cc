@@ -22,6 +22,7 @@ using doctor::Outcome;
 using doctor::Severity;
 using nlohmann::ordered_json;
 
+constexpr int most_findings = 20;  ///< to print
 constexpr size_t most_lines = 4;  ///< of evidence to print; --json has all
 
 struct DoctorArguments {
@@ -72,6 +73,10 @@ std::string repairs_text(const Finding& finding) {
 void print_findings(const Findings& findings, const std::string& fix) {
   int number = 0;
   for (const Finding& finding : findings.list()) {
+    if (number == most_findings) {
+      fmt::print("\nand {} more; --json lists all\n", findings.list().size() - most_findings);
+      return;
+    }
     fmt::print("\n{}. {}{} [{}]\n", ++number, finding.severity == Severity::warning ? "Warning: " : "",
                sentence(finding.cause), code(finding.cause));
     print_lines("evidence", finding.evidence);

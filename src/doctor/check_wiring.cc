@@ -18,6 +18,8 @@ using graph::Scope;
 using graph::ScopeId;
 using graph::ValueId;
 
+constexpr size_t most_looked_for = 50;  ///< beyond, near names are not looked for: a model where nothing fits
+
 bool is_made(const graph::Value& value) {
   return value.producer != none || value.is_input || value.initializer || value.sparse;
 }
@@ -37,7 +39,8 @@ void check_inputs(Patient& patient, NodeId node) {
   for (const ValueId input : patient.index.inputs(node)) {
     if (input == none || is_made(patient.index.value(input))) continue;
     const std::string name(patient.index.value(input).name);
-    const std::string near = nearest(name, visible(patient, patient.index.node(node).scope));
+    const bool few = patient.findings.list().size() < most_looked_for;
+    const std::string near = few ? nearest(name, visible(patient, patient.index.node(node).scope)) : "";
     Finding& found = patient.add(Cause::dangling_input, name);
     found.evidence.push_back(fmt::format("{} reads {}, which no input, initializer or node makes{}",
                                          patient.node_text(node), name,

@@ -185,8 +185,8 @@ std::vector<Words> make_words() {
       words("No attribute with name:'(\\w+)'\\s*is defined",
             plain(Cause::attribute_missing,
                   "an operator asks its node for the attribute {1}, and the node has none",
-                  {std::string("ONNX Runtime does not say which node; ") + diagnose,
-                   "then give the node the attribute, with your value"})),
+                  {"ONNX Runtime does not say which node; " + std::string(diagnose),
+                   "give the node the attribute, with your value"})),
       words("the attribute (\\w+) \\((\\w+)\\) is required, and missing",
             plain(Cause::attribute_missing, "a node has no attribute {1} ({2}), which its operator requires",
                   {"give the node the attribute, with your value: graft doctor MODEL --library LIBRARY.so "

@@ -38,9 +38,12 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
   check_packages(*runtime, findings_);
   prober_ = std::make_unique<Prober>(runtime, libraries_->usable());
   attempt_ = prober_->load_file(model);
-  as_given_ = libraries_->usable().size() == request.libraries.size()
-                  ? attempt_
-                  : Prober(runtime, request.libraries).load_file(model);
+  as_given_ = attempt_;
+  if (libraries_->any_hangs()) {
+    as_given_ = {.died = true, .text = "it does not come to an end"};
+  } else if (libraries_->usable().size() < request.libraries.size()) {
+    as_given_ = Prober(runtime, request.libraries).load_file(model);
+  }
   if (!model_) return;
   look(attempt_.loaded);
   if (attempt_.loaded) return;
@@ -51,19 +54,50 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
     apply();
     if (!graph::external_data_files(model_->proto).empty())
       return;  // needs its files: repair() tries it beside them
-    attempt = prober_->load({model_->proto}, true)[0];
+    attempt = prober_->load_model(model_->proto);
     if (attempt.loaded) return;
     const size_t before = findings_.list().size();
     look(false);
     if (findings_.list().size() == before) break;
   }
   if (has_errors() && !(all_fixable() && done_.size())) return;
-  if (recognise(attempt.text, findings_)) return;
+  explain(attempt);
+}
+
+void Examination::explain(const Attempt& attempt) {
+  Findings recognised;
+  if (!attempt.died && recognise(attempt.text, recognised)) {
+    for (const Finding& finding : recognised.list()) {
+      Finding& found = findings_.add(finding.cause, finding.subject);
+      found.evidence.insert(found.evidence.end(), finding.evidence.begin(), finding.evidence.end());
+      for (const std::string& step : finding.cure) {
+        // Advice to ask the doctor is of no use here.
+        if (step.find("graft doctor MODEL") == std::string::npos) found.cure.push_back(step);
+      }
+      if (finding.cause == Cause::attribute_missing) name_candidates(found);
+      if (found.cure.empty() && !found.fixable()) found.cure.push_back("the text above says where; correct it there");
+    }
+    return;
+  }
   Finding& found = findings_.add(Cause::unexplained, "");
   found.evidence.push_back(fmt::format("ONNX Runtime {} {} {}", prober_->runtime().version(),
-                                       attempt.died ? "dies:" : "says:", attempt.text));
+                                       attempt.died ? "says nothing:" : "says:", attempt.text));
   found.cure.push_back(
       "search the issues of ONNX Runtime for these words: https://github.com/microsoft/onnxruntime/issues");
+}
+
+void Examination::name_candidates(Finding& finding) const {
+  const graph::Index& index = *indexes_.back();
+  for (graph::NodeId node = 0; node < index.node_count(); ++node) {
+    const onnx::NodeProto& proto = index.proto(node);
+    if (libraries_->find(proto.domain(), proto.op_type()).empty()) continue;
+    const bool has = std::any_of(proto.attribute().begin(), proto.attribute().end(),
+                                 [&](const auto& attribute) { return attribute.name() == finding.subject; });
+    if (!has) {
+      finding.evidence.push_back(fmt::format("{}:{}, which makes {}, has no such attribute", proto.domain(),
+                                             proto.op_type(), proto.output_size() ? proto.output(0) : "nothing"));
+    }
+  }
 }
 
 Examination::~Examination() = default;

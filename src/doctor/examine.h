@@ -63,6 +63,11 @@ class Examination {
   Outcome repair(const std::filesystem::path& output);
 
  private:
+  /// Says what ORT's words mean, when no check has found why.
+  void explain(const Attempt& attempt);
+
+  /// Names the library's nodes that lack the attribute which a library asked for in vain.
+  void name_candidates(Finding& finding) const;
   void look(bool loads);
   void apply();
   bool all_fixable() const;

@@ -149,6 +149,7 @@ Libraries::Libraries(const runtime::Runtime& runtime, const std::vector<fs::path
     Library library;
     library.file = file;
     const Registration seen = runtime::watch_registration(runtime, file);
+    library.hangs = seen.end == ChildEnd::hung;
     library.operators = seen.operators;
     library.domains = seen.domains;
     if (seen.end != ChildEnd::finished || seen.stage == Registration::refused) {
@@ -186,6 +187,10 @@ std::vector<fs::path> Libraries::usable() const {
     if (library.usable) files.push_back(library.file);
   }
   return files;
+}
+
+bool Libraries::any_hangs() const {
+  return std::any_of(all_.begin(), all_.end(), [](const Library& library) { return library.hangs; });
 }
 
 std::vector<const runtime::OperatorDescription*> Libraries::find(const std::string& domain,

@@ -15,6 +15,7 @@ namespace graft::doctor {
 
 struct Library {
   std::filesystem::path file;
+  bool hangs = false;            ///< it does not come back from registering
   bool usable = false;            ///< it registers without an error
   bool knows_attributes = false;  ///< it was made with Graft, and describes itself
   std::vector<std::string> domains;
@@ -29,6 +30,7 @@ class Libraries {
 
   const std::vector<Library>& all() const { return all_; }
   std::vector<std::filesystem::path> usable() const;
+  bool any_hangs() const;
 
   /// Lists the operators of a name, one a provider.
   std::vector<const runtime::OperatorDescription*> find(const std::string& domain,

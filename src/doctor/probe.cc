@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <functional>
 #include <regex>
 
 #include "graph/names.h"
-#include "runtime/session.h"
 #include "verify/compare.h"
 #include "verify/inputs.h"
 
@@ -95,14 +93,23 @@ void add_import(onnx::ModelProto& model, const std::string& domain, int64_t vers
   import->set_version(version);
 }
 
-Attempt Prober::load_file(const std::filesystem::path& model) const {
+Attempt Prober::attempt(const std::function<void(const runtime::SessionOptions&)>& load) const {
   runtime::SessionOptions options;
   options.libraries = libraries_;
-  const ChildResult result = run_in_child(
-      [&](const Say& say) { say_outcome(say, [&] { runtime::Session(runtime_, model, options); }); },
-      patience);
+  const ChildResult result =
+      run_in_child([&](const Say& say) { say_outcome(say, [&] { load(options); }); }, patience);
   if (result.messages.empty()) return {.died = true, .text = end_text(result)};
   return read_outcome(result.messages[0]);
+}
+
+Attempt Prober::load_file(const std::filesystem::path& model) const {
+  return attempt([&](const runtime::SessionOptions& options) { runtime::Session(runtime_, model, options); });
+}
+
+Attempt Prober::load_model(const onnx::ModelProto& model) const {
+  return attempt([&](const runtime::SessionOptions& options) {
+    runtime::Session::from_bytes(runtime_, model.SerializePartialAsString(), options);
+  });
 }
 
 std::vector<Attempt> Prober::load(const std::vector<onnx::ModelProto>& models, bool with_libraries) const {

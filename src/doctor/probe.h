@@ -7,6 +7,7 @@
 ///   prober.schema("", "Gelu", 17).known;             // false: it came with opset 20
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "onnx-ml.pb.h"
 #include "runtime/child.h"
 #include "runtime/runtime.h"
+#include "runtime/session.h"
 
 namespace graft::doctor {
 
@@ -42,7 +44,10 @@ class Prober {
   /// Loads a model file as a user would: all optimisation, the libraries registered.
   Attempt load_file(const std::filesystem::path& model) const;
 
-  /// Loads models one after the other in one child; one that kills it costs the others nothing.
+  /// Loads a model that is not in a file; it must have no external data.
+  Attempt load_model(const onnx::ModelProto& model) const;
+
+  /// Loads small models one after the other in one child; one that kills it costs the others nothing.
   std::vector<Attempt> load(const std::vector<onnx::ModelProto>& models, bool with_libraries) const;
 
   /// Runs two sessions, without and with the libraries, on the same generated inputs, and says in a sentence
@@ -66,6 +71,8 @@ class Prober {
   const runtime::Runtime& runtime() const { return *runtime_; }
 
  private:
+  Attempt attempt(const std::function<void(const runtime::SessionOptions&)>& load) const;
+
   std::shared_ptr<runtime::Runtime> runtime_;
   std::vector<std::filesystem::path> libraries_;
   mutable std::map<std::tuple<std::string, std::string, int64_t>, Schema> schemas_;

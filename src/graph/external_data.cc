@@ -38,8 +38,8 @@ void collect(const onnx::GraphProto& graph, std::set<std::string>& files) {
   collect(graph.node(), files);
 }
 
-/// Lists the files that tensors inside of nodes name, in subgraphs and attributes. ONNX Runtime has the ONNX checker look
-/// at those, which refuses files with several hard links.
+/// Lists the files that tensors inside of nodes name, in subgraphs and attributes. ONNX Runtime has the ONNX
+/// checker look at those, which refuses files with several hard links.
 std::set<std::string> files_inside_nodes(const onnx::ModelProto& model) {
   std::set<std::string> files;
   collect(model.graph().node(), files);
@@ -95,9 +95,9 @@ void StagedModel::bring_external_data(const Model& input, const std::map<std::st
       if (error)
         throw InputError(
             fmt::format("{}: the external data cannot be written: {}", target.string(), error.message()));
-      notes_.push_back(
-          fmt::format("external data copied to {} ({})", target.string(),
-                      linkable ? "no hard link between these places" : "ONNX Runtime refuses a hard link in a subgraph"));
+      notes_.push_back(fmt::format(
+          "external data copied to {} ({})", target.string(),
+          linkable ? "no hard link between these places" : "ONNX Runtime refuses a hard link in a subgraph"));
     } else {
       notes_.push_back(fmt::format("external data linked as {} (a hard link, no copy)", target.string()));
     }

@@ -88,7 +88,8 @@ Model read_model(const fs::path& file) {
   return model;
 }
 
-StagedModel::StagedModel(const Model& input, const fs::path& output, const std::map<std::string, fs::path>& moved)
+StagedModel::StagedModel(const Model& input, const fs::path& output,
+                         const std::map<std::string, fs::path>& moved)
     : output_(output) {
   std::error_code ignored;
   if (output_.filename().empty() || fs::is_directory(output_, ignored))

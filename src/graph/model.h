@@ -40,8 +40,8 @@ std::vector<std::string> external_data_files(const onnx::ModelProto& model);
 /// work.
 class StagedModel {
  public:
-  /// InputError when the place cannot be written, is a folder, or is the input itself. `moved` says where external data
-  /// files really are that do not lie where the model says, by the name in the model.
+  /// InputError when the place cannot be written, is a folder, or is the input itself. `moved` says where
+  /// external data files really are that do not lie where the model says, by the name in the model.
   StagedModel(const Model& input, const std::filesystem::path& output,
               const std::map<std::string, std::filesystem::path>& moved = {});
   ~StagedModel();

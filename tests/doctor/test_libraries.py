@@ -67,6 +67,20 @@ def test_library_made_without_graft(library, run_graft, twice, tmp_path):
     assert causes(diagnose(run_graft, file, raw)[1]) == ["input_count"]
 
 
+def test_attribute_that_a_library_without_graft_needs(library, run_graft, tmp_path):
+    """Nothing says that it needs one until it asks; the nodes that lack it are named."""
+    file = save(model([node("Twice", ["x"], ["h"], RAW, alpha=1.0), node("Twice", ["h"], ["y"], RAW)], imports=((RAW, 1),)), tmp_path / "model.onnx")
+    code, report = diagnose(run_graft, file, library("NEEDS_ATTRIBUTE"))
+    assert causes(report) == ["attribute_missing"]
+    assert report["causes"][0]["evidence"][1:] == ["raw.ops:Twice, which makes y, has no such attribute"]
+    assert report["causes"][0]["cure"] == ["give the node the attribute, with your value"]
+
+
+def test_library_that_hangs(library, run_graft, twice):
+    code, report = diagnose(run_graft, twice, library("HANGS"))
+    assert causes(report) == ["library_crashes"] and "it hung" in report["causes"][0]["evidence"][0]
+
+
 def test_operator_for_another_processor(library, run_graft, twice):
     code, report = diagnose(run_graft, twice, library("FOR_CUDA"))
     assert causes(report) == ["provider_missing"] and "CUDAExecutionProvider only" in report["causes"][0]["evidence"][0]

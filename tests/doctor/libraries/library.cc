@@ -2,8 +2,11 @@
 // one of these names defined, some that are wrong in one way each.
 #include <onnxruntime_c_api.h>
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
+#include <stdexcept>
 
 int absent_function(int);
 int dependency_function(int);
@@ -15,7 +18,14 @@ const OrtApi* api = nullptr;
 struct Twice : OrtCustomOp {
   explicit Twice(ONNXTensorElementDataType element) : OrtCustomOp{}, type(element) {
     version = 16;
-    CreateKernel = [](const OrtCustomOp*, const OrtApi*, const OrtKernelInfo*) -> void* { return nullptr; };
+    CreateKernel = [](const OrtCustomOp*, const OrtApi*, [[maybe_unused]] const OrtKernelInfo* info) -> void* {
+#ifdef NEEDS_ATTRIBUTE
+      float alpha = 0;
+      if (OrtStatus* status = api->KernelInfoGetAttribute_float(info, "alpha", &alpha))
+        throw std::runtime_error(api->GetErrorMessage(status));
+#endif
+      return nullptr;
+    };
     GetName = [](const OrtCustomOp*) { return "Twice"; };
     GetExecutionProviderType = [](const OrtCustomOp*) -> const char* {
 #ifdef FOR_CUDA
@@ -84,6 +94,8 @@ OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base)
   std::raise(SIGSEGV);
 #elif defined(LEAVES)
   std::exit(3);
+#elif defined(HANGS)
+  while (true) pause();
 #elif defined(NEWER)
   api = base->GetApi(99);
   return api->CreateStatus(ORT_FAIL, "never reached");

@@ -70,12 +70,28 @@ void check_counts(Patient& patient, NodeId node, const OperatorDescription& op) 
   }
 }
 
+bool fits(DataType given, DataType wanted) {
+  return given == DataType::undefined || wanted == DataType::undefined || given == wanted;
+}
+
+DataType wanted_type(const OperatorDescription& op, const runtime::Overload& overload, size_t input) {
+  return overload.inputs[std::min(input, op.inputs.size() - 1)];
+}
+
 bool fits(const std::vector<DataType>& given, const OperatorDescription& op,
           const runtime::Overload& overload) {
   for (size_t at = 0; at < given.size(); ++at) {
-    const size_t port = std::min(at, op.inputs.size() - 1);
-    const DataType wanted = overload.inputs[port];
-    if (given[at] != DataType::undefined && wanted != DataType::undefined && given[at] != wanted)
+    if (!fits(given[at], wanted_type(op, overload, at))) return false;
+  }
+  return true;
+}
+
+/// Tells whether each input for itself has a type that the operator takes: all that is sure of a recorded
+/// operator, whose ports may be open, each for itself.
+bool each_fits(const std::vector<DataType>& given, const OperatorDescription& op) {
+  for (size_t at = 0; at < given.size(); ++at) {
+    if (std::none_of(op.overloads.begin(), op.overloads.end(),
+                     [&](const auto& overload) { return fits(given[at], wanted_type(op, overload, at)); }))
       return false;
   }
   return true;
@@ -100,6 +116,7 @@ void check_types(Patient& patient, NodeId node, const std::vector<const Operator
   if (operators[0]->inputs.empty()) return;
   std::vector<std::string> wanted;
   for (const OperatorDescription* op : operators) {
+    if (patient.libraries.is_recorded(*op) && each_fits(given, *op)) return;
     for (const auto& overload : op->overloads) {
       if (fits(given, *op, overload)) return;
       wanted.push_back(overload_text(overload));
@@ -268,7 +285,7 @@ void check_custom_nodes(Patient& patient) {
     const onnx::NodeProto& proto = patient.index.proto(node);
     const auto operators = patient.libraries.find(proto.domain(), proto.op_type());
     if (operators.empty()) continue;
-    if (patient.libraries.knows_attributes(*operators[0])) check_attributes(patient, node, *operators[0]);
+    if (!patient.libraries.is_recorded(*operators[0])) check_attributes(patient, node, *operators[0]);
     if (patient.loads) continue;
     check_counts(patient, node, *operators[0]);
     check_types(patient, node, operators);

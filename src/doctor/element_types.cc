@@ -65,7 +65,9 @@ class Outline {
       if (!graph::is_default_domain(node.domain())) {
         const auto operators = libraries_.find(node.domain(), node.op_type());
         if (!operators.empty()) {
-          spell_out(node, *operators[0], to);
+          // A recorded operator of many overloads may have open ports, and then nothing is sure.
+          const bool open = libraries_.is_recorded(*operators[0]) && operators[0]->overloads.size() > 1;
+          if (!open) spell_out(node, *operators[0], to);
           continue;
         }
       }

@@ -60,7 +60,7 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
     look(false);
     if (findings_.list().size() == before) break;
   }
-  if (has_errors() && !(all_fixable() && done_.size())) return;
+  if (has_errors() && !(all_fixable() && !done_.empty())) return;
   explain(attempt);
 }
 
@@ -75,7 +75,8 @@ void Examination::explain(const Attempt& attempt) {
         if (step.find("graft doctor MODEL") == std::string::npos) found.cure.push_back(step);
       }
       if (finding.cause == Cause::attribute_missing) name_candidates(found);
-      if (found.cure.empty() && !found.fixable()) found.cure.push_back("the text above says where; correct it there");
+      if (found.cure.empty() && !found.fixable())
+        found.cure.push_back("the text above says where; correct it there");
     }
     return;
   }
@@ -95,7 +96,8 @@ void Examination::name_candidates(Finding& finding) const {
                                  [&](const auto& attribute) { return attribute.name() == finding.subject; });
     if (!has) {
       finding.evidence.push_back(fmt::format("{}:{}, which makes {}, has no such attribute", proto.domain(),
-                                             proto.op_type(), proto.output_size() ? proto.output(0) : "nothing"));
+                                             proto.op_type(),
+                                             proto.output_size() ? proto.output(0) : "nothing"));
     }
   }
 }

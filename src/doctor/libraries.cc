@@ -131,13 +131,15 @@ void explain_end(const runtime::Runtime& runtime, const fs::path& file, const Re
   found.cure.push_back("correct the operator that the text names and build the library again");
 }
 
-/// Takes over what a library made with Graft says of itself, which is more than what it registers.
-void describe(Library& library) {
+/// Lists the library's operators. One that lists none to a stranger is still of use, as ONNX Runtime takes
+/// it.
+void list_operators(Library& library) {
   try {
-    library.operators = runtime::describe_library(library.file).operators;
-    library.knows_attributes = true;
+    runtime::LibraryDescription description = runtime::describe_library(library.file);
+    library.operators = std::move(description.operators);
+    library.recorded = description.recorded;
   } catch (const InputError&) {
-    // Not made with Graft: what it registers is known all the same.
+    library.recorded = true;
   }
 }
 
@@ -150,7 +152,6 @@ Libraries::Libraries(const runtime::Runtime& runtime, const std::vector<fs::path
     library.file = file;
     const Registration seen = runtime::watch_registration(runtime, file);
     library.hangs = seen.end == ChildEnd::hung;
-    library.operators = seen.operators;
     library.domains = seen.domains;
     if (seen.end != ChildEnd::finished || seen.stage == Registration::refused) {
       explain_end(runtime, file, seen, findings);
@@ -160,7 +161,7 @@ Libraries::Libraries(const runtime::Runtime& runtime, const std::vector<fs::path
       explain_no_entry_point(file, findings);
     } else {
       library.usable = true;
-      describe(library);
+      list_operators(library);
     }
     all_.push_back(std::move(library));
   }
@@ -217,10 +218,10 @@ bool Libraries::has_domain(const std::string& domain) const {
   return std::find(all.begin(), all.end(), domain) != all.end();
 }
 
-bool Libraries::knows_attributes(const runtime::OperatorDescription& op) const {
+bool Libraries::is_recorded(const runtime::OperatorDescription& op) const {
   for (const Library& library : all_) {
     if (&op >= library.operators.data() && &op < library.operators.data() + library.operators.size())
-      return library.knows_attributes;
+      return library.recorded;
   }
   return false;
 }

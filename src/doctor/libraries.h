@@ -15,9 +15,9 @@ namespace graft::doctor {
 
 struct Library {
   std::filesystem::path file;
-  bool hangs = false;            ///< it does not come back from registering
-  bool usable = false;            ///< it registers without an error
-  bool knows_attributes = false;  ///< it was made with Graft, and describes itself
+  bool hangs = false;     ///< it does not come back from registering
+  bool usable = false;    ///< it registers without an error
+  bool recorded = false;  ///< it was not made with Graft: attributes and shapes are not known
   std::vector<std::string> domains;
   std::vector<runtime::OperatorDescription> operators;
 };
@@ -40,7 +40,10 @@ class Libraries {
   std::vector<const runtime::OperatorDescription*> find(const std::string& name) const;
 
   bool has_domain(const std::string& domain) const;
-  bool knows_attributes(const runtime::OperatorDescription& op) const;
+
+  /// Tells whether an operator is of a library that does not describe itself.
+  bool is_recorded(const runtime::OperatorDescription& op) const;
+
   std::vector<std::string> domains() const;
   std::vector<std::string> names(const std::string& domain) const;
 

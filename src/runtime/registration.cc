@@ -23,50 +23,15 @@ struct Notes {
   const Say* say = nullptr;
   const OrtApiBase* base = nullptr;
   decltype(OrtApi::CreateCustomOpDomain) create_domain = nullptr;
-  decltype(OrtApi::CustomOpDomain_Add) add_operator = nullptr;
-  std::vector<std::pair<OrtCustomOpDomain*, std::string>> domains;
 };
 Notes notes;
 
 void note(const json& what) { (*notes.say)(what.dump(-1, ' ', false, json::error_handler_t::replace)); }
 
-// An operator's struct has the entries of the API version that it was built for, and no more.
-constexpr uint32_t has_optional = 8, has_variadic_arity = 14, has_start_version = 17;
-
-json describe(const OrtCustomOp& op, const std::string& domain) {
-  json found{{"domain", domain}, {"name", op.GetName(&op)}};
-  const char* provider = op.GetExecutionProviderType ? op.GetExecutionProviderType(&op) : nullptr;
-  found["provider"] = provider ? provider : "CPUExecutionProvider";
-  found["since"] = op.version >= has_start_version && op.GetStartVersion ? op.GetStartVersion(&op) : 1;
-  const auto characteristic = [&](bool input, size_t at) {
-    if (op.version < has_optional) return INPUT_OUTPUT_REQUIRED;
-    return input ? op.GetInputCharacteristic(&op, at) : op.GetOutputCharacteristic(&op, at);
-  };
-  found["inputs"] = json::array();
-  for (size_t at = 0; at < op.GetInputTypeCount(&op); ++at)
-    found["inputs"].push_back({int(op.GetInputType(&op, at)), int(characteristic(true, at))});
-  found["outputs"] = json::array();
-  for (size_t at = 0; at < op.GetOutputTypeCount(&op); ++at)
-    found["outputs"].push_back({int(op.GetOutputType(&op, at)), int(characteristic(false, at))});
-  return found;
-}
-
 OrtStatus* ORT_API_CALL create_domain(const char* name, OrtCustomOpDomain** out) noexcept {
   OrtStatus* status = notes.create_domain(name, out);
-  if (!status) {
-    notes.domains.emplace_back(*out, name ? name : "");
-    note({{"domain", name ? name : ""}});
-  }
+  if (!status) note({{"domain", name ? name : ""}});
   return status;
-}
-
-OrtStatus* ORT_API_CALL add_operator(OrtCustomOpDomain* domain, const OrtCustomOp* op) noexcept {
-  std::string name;
-  for (const auto& [known, text] : notes.domains) {
-    if (known == domain) name = text;
-  }
-  note({{"operator", describe(*op, name)}});
-  return notes.add_operator(domain, op);
 }
 
 const OrtApi* ORT_API_CALL get_api(uint32_t version) noexcept {
@@ -74,7 +39,7 @@ const OrtApi* ORT_API_CALL get_api(uint32_t version) noexcept {
   return notes.base->GetApi(version);
 }
 
-/// Puts our functions into this child's own copy of ORT's table, which is shared by all API versions.
+/// Puts our function into this child's own copy of ORT's table, which is shared by all API versions.
 void watch_table(const OrtApi& api) {
   auto* table = const_cast<OrtApi*>(&api);
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -82,9 +47,7 @@ void watch_table(const OrtApi& api) {
   const auto end = reinterpret_cast<uintptr_t>(table + 1);
   if (mprotect(reinterpret_cast<void*>(start), end - start, PROT_READ | PROT_WRITE) != 0) return;
   notes.create_domain = table->CreateCustomOpDomain;
-  notes.add_operator = table->CustomOpDomain_Add;
   table->CreateCustomOpDomain = create_domain;
-  table->CustomOpDomain_Add = add_operator;
 }
 
 void register_in_child(const Runtime& runtime, const std::filesystem::path& file, const Say& say) {
@@ -111,41 +74,6 @@ void register_in_child(const Runtime& runtime, const std::filesystem::path& file
   }
   if (status) return note({{"refused", api.GetErrorMessage(status)}});
   note({{"registered", true}});
-}
-
-/// Takes an operator's note in: overloads of one operator and provider are one.
-void add(std::vector<OperatorDescription>& operators, const json& found) {
-  const auto same = [&](const OperatorDescription& op) {
-    return op.domain == found["domain"] && op.name == found["name"] && op.provider == found["provider"];
-  };
-  auto place = std::find_if(operators.begin(), operators.end(), same);
-  if (place == operators.end()) {
-    OperatorDescription op;
-    op.domain = found["domain"];
-    op.name = found["name"];
-    op.provider = found["provider"];
-    op.since_version = found["since"];
-    const auto ports = [](const json& list, const char* word) {
-      std::vector<PortDescription> all;
-      for (const json& port : list) {
-        const int kind = port[1];
-        all.push_back({word + std::to_string(all.size()), kind == INPUT_OUTPUT_OPTIONAL   ? Arity::optional
-                                                          : kind == INPUT_OUTPUT_VARIADIC ? Arity::variadic
-                                                                                          : Arity::required});
-      }
-      return all;
-    };
-    op.inputs = ports(found["inputs"], "input");
-    op.outputs = ports(found["outputs"], "output");
-    operators.push_back(std::move(op));
-    place = operators.end() - 1;
-  }
-  Overload overload;
-  for (const json& port : found["inputs"])
-    overload.inputs.push_back(static_cast<DataType>(port[0].get<int>()));
-  for (const json& port : found["outputs"])
-    overload.outputs.push_back(static_cast<DataType>(port[0].get<int>()));
-  place->overloads.push_back(std::move(overload));
 }
 
 /// Reads an array of T out of a file's bytes; empty when it ends before.
@@ -183,7 +111,6 @@ Registration watch_registration(const Runtime& runtime, const std::filesystem::p
     text_of("registered", Registration::registered);
     if (found.contains("asked")) seen.asked_version = std::max(seen.asked_version, found["asked"].get<int>());
     if (found.contains("domain")) seen.domains.push_back(found["domain"]);
-    if (found.contains("operator")) add(seen.operators, found["operator"]);
   }
   return seen;
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "runtime/child.h"
-#include "runtime/library.h"
 #include "runtime/runtime.h"
 
 namespace graft::runtime {
@@ -25,7 +24,6 @@ struct Registration {
   bool died_at_load = false;
   int asked_version = 0;  ///< the newest API version that the library asked for
   std::vector<std::string> domains;
-  std::vector<OperatorDescription> operators;  ///< names, versions, providers and types; no attributes
 };
 
 /// Loads the library in a child process and has it register its operators there.

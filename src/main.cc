@@ -7,25 +7,10 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "doctor/nearest.h"
 #include "error.h"
 
 namespace {
-
-/// Gives the number of letters to change, add or drop to make one word of another.
-size_t distance(const std::string& one, const std::string& other) {
-  std::vector<size_t> row(other.size() + 1);
-  for (size_t at = 0; at <= other.size(); ++at) row[at] = at;
-  for (size_t i = 1; i <= one.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= other.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (one[i - 1] == other[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[other.size()];
-}
 
 /// Makes one line of a text of several.
 std::string one_line(std::string text) {
@@ -61,7 +46,7 @@ std::string explain_unknown_command(const CLI::App& app, const std::string& word
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     const std::string name = command->get_name();
     all += (all.empty() ? "" : ", ") + name;
-    if (const size_t changes = distance(word, name); changes < least) {
+    if (const size_t changes = graft::doctor::distance(word, name); changes < least) {
       least = changes;
       nearest = name;
     }
@@ -88,6 +73,7 @@ int main(int argc, char** argv) {
   graft::add_eject(app, chosen);
   graft::add_verify(app, chosen);
   graft::add_describe(app, chosen);
+  graft::add_doctor(app, chosen);
   try {
     if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1]))
       return complain(explain_unknown_command(app, argv[1]), 2);

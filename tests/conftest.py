@@ -41,6 +41,12 @@ def ops_library(build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def case_ops(build):
+    """Gives the library of the operators that tests/cases needs, domain `my.ops`."""
+    return existing(build / "libgraft_case_ops.so")
+
+
+@pytest.fixture(scope="session")
 def models(root) -> Path:
     """Gives the folder of real models: pp-ocrv4-det.onnx, pp-ocrv4-rec.onnx, pp-ocr-cls.onnx, magika.onnx, asr/."""
     folder = root / ".cache" / "models"

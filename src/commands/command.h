@@ -36,6 +36,7 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool runs_mod
 std::map<std::string, runtime::Shape> parse_shapes(const std::vector<std::string>& texts);
 
 void add_describe(CLI::App& app, Command& chosen);
+void add_doctor(CLI::App& app, Command& chosen);
 void add_eject(CLI::App& app, Command& chosen);
 void add_inject(CLI::App& app, Command& chosen);
 void add_verify(CLI::App& app, Command& chosen);

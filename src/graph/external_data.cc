@@ -38,6 +38,15 @@ void collect(const onnx::GraphProto& graph, std::set<std::string>& files) {
   collect(graph.node(), files);
 }
 
+/// Lists the files that tensors inside of nodes name, in subgraphs and attributes. ONNX Runtime has the ONNX
+/// checker look at those, which refuses files with several hard links.
+std::set<std::string> files_inside_nodes(const onnx::ModelProto& model) {
+  std::set<std::string> files;
+  collect(model.graph().node(), files);
+  for (const auto& function : model.functions()) collect(function.node(), files);
+  return files;
+}
+
 }  // namespace
 
 std::vector<std::string> external_data_files(const onnx::ModelProto& model) {
@@ -47,18 +56,21 @@ std::vector<std::string> external_data_files(const onnx::ModelProto& model) {
   return {files.begin(), files.end()};
 }
 
-void StagedModel::bring_external_data(const Model& input) {
+void StagedModel::bring_external_data(const Model& input, const std::map<std::string, fs::path>& moved) {
   std::error_code error;
   const fs::path from = input.file.has_parent_path() ? input.file.parent_path() : fs::path(".");
   const fs::path to = output_.has_parent_path() ? output_.parent_path() : fs::path(".");
-  if (fs::equivalent(from, to, error)) return;
+  const std::set<std::string> unlinkable = files_inside_nodes(input.proto);
+  const bool same_folder = fs::equivalent(from, to, error);
   for (const std::string& location : external_data_files(input.proto)) {
+    const auto elsewhere = moved.find(location);
+    if (same_folder && elsewhere == moved.end()) continue;
     const fs::path relative = fs::path(location).lexically_normal();
     if (relative.empty() || relative.is_absolute() || *relative.begin() == "..")
       throw InputError(
           fmt::format("{}: its external data `{}` lies outside its folder, which ONNX Runtime refuses",
                       input.file.string(), location));
-    const fs::path source = from / relative;
+    const fs::path source = elsewhere == moved.end() ? from / relative : elsewhere->second;
     const fs::path target = to / relative;
     if (!fs::is_regular_file(source, error))
       throw InputError(
@@ -76,14 +88,16 @@ void StagedModel::bring_external_data(const Model& input) {
     for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
       if (fs::create_directory(*folder, error)) folders_.push_back(*folder);
     }
-    fs::create_hard_link(fs::canonical(source, error), target, error);
-    if (error) {
+    const bool linkable = !unlinkable.count(location);
+    if (linkable) fs::create_hard_link(fs::canonical(source, error), target, error);
+    if (!linkable || error) {
       fs::copy_file(source, target, error);
       if (error)
         throw InputError(
             fmt::format("{}: the external data cannot be written: {}", target.string(), error.message()));
-      notes_.push_back(
-          fmt::format("external data copied to {} (no hard link between these places)", target.string()));
+      notes_.push_back(fmt::format(
+          "external data copied to {} ({})", target.string(),
+          linkable ? "no hard link between these places" : "ONNX Runtime refuses a hard link in a subgraph"));
     } else {
       notes_.push_back(fmt::format("external data linked as {} (a hard link, no copy)", target.string()));
     }

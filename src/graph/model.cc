@@ -88,7 +88,9 @@ Model read_model(const fs::path& file) {
   return model;
 }
 
-StagedModel::StagedModel(const Model& input, const fs::path& output) : output_(output) {
+StagedModel::StagedModel(const Model& input, const fs::path& output,
+                         const std::map<std::string, fs::path>& moved)
+    : output_(output) {
   std::error_code ignored;
   if (output_.filename().empty() || fs::is_directory(output_, ignored))
     throw InputError(fmt::format("{}: the output is a folder; name a file", output.string()));
@@ -109,7 +111,7 @@ StagedModel::StagedModel(const Model& input, const fs::path& output) : output_(o
   ::umask(mask);
   (void)::fchmod(descriptor.number, 0666 & ~mask);
   try {
-    bring_external_data(input);
+    bring_external_data(input, moved);
   } catch (...) {
     for (const fs::path& file : brought_) fs::remove(file, ignored);
     for (auto made = folders_.rbegin(); made != folders_.rend(); ++made) fs::remove(*made, ignored);

@@ -7,6 +7,7 @@
 ///   staged.commit();                              // renamed; without this nothing is left
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,10 @@ std::vector<std::string> external_data_files(const onnx::ModelProto& model);
 /// work.
 class StagedModel {
  public:
-  /// InputError when the place cannot be written, is a folder, or is the input itself.
-  StagedModel(const Model& input, const std::filesystem::path& output);
+  /// InputError when the place cannot be written, is a folder, or is the input itself. `moved` says where
+  /// external data files really are that do not lie where the model says, by the name in the model.
+  StagedModel(const Model& input, const std::filesystem::path& output,
+              const std::map<std::string, std::filesystem::path>& moved = {});
   ~StagedModel();
   StagedModel(const StagedModel&) = delete;
   StagedModel& operator=(const StagedModel&) = delete;
@@ -61,7 +64,7 @@ class StagedModel {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  void bring_external_data(const Model& input);
+  void bring_external_data(const Model& input, const std::map<std::string, std::filesystem::path>& moved);
 
   std::filesystem::path output_;
   std::filesystem::path temporary_;

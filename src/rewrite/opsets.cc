@@ -246,6 +246,12 @@ int64_t first_opset(std::string_view op) {
   return place != std::end(firsts) && place->op == op ? place->opset : 0;
 }
 
+std::vector<std::string> standard_operators() {
+  std::vector<std::string> names;
+  for (const First& first : firsts) names.emplace_back(first.op);
+  return names;
+}
+
 int64_t axes_become_input(std::string_view op) {
   if (op == "ReduceSum" || op == "Squeeze" || op == "Unsqueeze") return 13;
   return op.substr(0, 6) == "Reduce" ? 18 : 0;

@@ -73,6 +73,15 @@ Runtime::~Runtime() {
   if (environment_) api_->ReleaseEnv(environment_);
 }
 
+std::vector<std::string> Runtime::providers() const {
+  char** names = nullptr;
+  int count = 0;
+  check(api_->GetAvailableProviders(&names, &count), file_.string());
+  std::vector<std::string> all(names, names + count);
+  check(api_->ReleaseAvailableProviders(names, count), file_.string());
+  return all;
+}
+
 void Runtime::check(OrtStatus* status, const std::string& who) const {
   if (!status) return;
   const int code = api_->GetErrorCode(status);

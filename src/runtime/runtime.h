@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "error.h"
 
@@ -47,6 +48,9 @@ class Runtime {
 
   /// Gives the number of the API in use: the smaller of the runtime's and the headers' of the build.
   int api_version() const { return api_version_; }
+
+  /// Lists the execution providers that it was built with, "CPUExecutionProvider" among them.
+  std::vector<std::string> providers() const;
 
   const OrtApi& api() const { return *api_; }
   const OrtApiBase& base() const { return *base_; }

@@ -28,7 +28,16 @@ def test_every_reason_code_is_explained(root):
     assert re.findall(r"^\| `(\w+)`", page, re.MULTILINE) == codes
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md"])
+def test_every_cause_of_the_doctor_is_explained(root):
+    source = (root / "src/doctor/cause.cc").read_text()
+    entries = re.findall(r'\{Cause::\w+, "(\w+)",\s*((?:"[^"]*"\s*)+)\}', source)
+    causes = [(code, "".join(re.findall(r'"([^"]*)"', text))) for code, text in entries]
+    assert len(causes) == len(set(causes)) == source.count("{Cause::") > 40
+    page = (root / "docs/reference/doctor.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \| (.*?) \| .*\|$", page, re.MULTILINE) == causes
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/reference/doctor.md"])
 def test_links_lead_somewhere(page, root):
     for target in re.findall(r"\]\((?!http)([^)#]+)", (root / page).read_text()):
         assert ((root / page).parent / target).exists(), f"{page} links to {target}"

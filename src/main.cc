@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 #include "error.h"
 
 namespace {
@@ -46,7 +46,7 @@ std::string explain_unknown_command(const CLI::App& app, const std::string& word
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     const std::string name = command->get_name();
     all += (all.empty() ? "" : ", ") + name;
-    if (const size_t changes = graft::doctor::distance(word, name); changes < least) {
+    if (const size_t changes = graft::graph::distance(word, name); changes < least) {
       least = changes;
       nearest = name;
     }

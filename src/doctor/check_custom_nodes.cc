@@ -5,7 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
+#include "rewrite/expression.h"
 #include "doctor/patient.h"
 #include "doctor/providers.h"
 #include "graph/names.h"
@@ -247,6 +248,7 @@ void check_attributes(Patient& patient, NodeId node, const OperatorDescription& 
   for (auto& attribute : *proto.mutable_attribute()) {
     absent.erase(attribute.name());
     const auto known = described_as(attribute.name());
+    if (attribute.name().starts_with(rewrite::literal_prefix)) continue;  // a literal of the embedded function
     if (known == op.attributes.end()) {
       unknown.insert(attribute.name());
     } else if (static_cast<int>(attribute.type()) != static_cast<int>(known->type) && !patient.loads) {
@@ -256,12 +258,12 @@ void check_attributes(Patient& patient, NodeId node, const OperatorDescription& 
   // A misspelled attribute that is required is one cause, not two.
   for (const auto& described : op.attributes) {
     if (!described.required || !absent.count(described.name)) continue;
-    const std::string near = nearest(described.name, {unknown.begin(), unknown.end()});
+    const std::string near = graph::nearest(described.name, {unknown.begin(), unknown.end()});
     unknown.erase(near);
     if (!patient.loads) say_missing(patient, node, described, near);
   }
   for (const std::string& name : unknown)
-    say_unknown(patient, node, op, name, nearest(name, {absent.begin(), absent.end()}));
+    say_unknown(patient, node, op, name, graph::nearest(name, {absent.begin(), absent.end()}));
 }
 
 void check_provider(Patient& patient, NodeId node, const std::vector<const OperatorDescription*>& operators) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 #include "doctor/opset_choice.h"
 #include "doctor/patient.h"
 #include "graph/names.h"
@@ -171,10 +171,10 @@ class OperatorNames {
     for (const std::string& domain : patient_.libraries.domains()) {
       for (const std::string& name : patient_.libraries.names(domain)) custom.push_back(domain + ":" + name);
     }
-    const std::string standard = nearest(op, rewrite::standard_operators());
+    const std::string standard = graph::nearest(op, rewrite::standard_operators());
     std::vector<std::string> names;
     for (const std::string& name : custom) names.push_back(name.substr(name.find(':') + 1));
-    const std::string near = nearest(op, names);
+    const std::string near = graph::nearest(op, names);
     if (!standard.empty() && near.empty()) {
       Finding& found = patient_.add(Cause::op_unknown, op);
       found.evidence.push_back(fmt::format("{}; ONNX has no {} at opset {}{}", patient_.node_text(node), op,
@@ -298,14 +298,14 @@ class OperatorNames {
     for (const auto& function : patient_.proto().functions()) {
       if (function.domain() == proto.domain()) names.push_back(function.name());
     }
-    if (const std::string near = nearest(proto.op_type(), names); !near.empty())
+    if (const std::string near = graph::nearest(proto.op_type(), names); !near.empty())
       return proto.domain() + ":" + near;
     // The same operator in another domain, or a near one in a near domain.
     const std::set<std::string> homes = other_homes(proto.op_type());
     if (homes.size() == 1) return *homes.begin() + ":" + proto.op_type();
-    const std::string domain = nearest(proto.domain(), patient_.libraries.domains());
+    const std::string domain = graph::nearest(proto.domain(), patient_.libraries.domains());
     if (domain.empty()) return "";
-    const std::string near = nearest(proto.op_type(), patient_.libraries.names(domain));
+    const std::string near = graph::nearest(proto.op_type(), patient_.libraries.names(domain));
     return near.empty() ? "" : domain + ":" + near;
   }
 

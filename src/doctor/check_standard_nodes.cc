@@ -6,7 +6,7 @@
 #include <map>
 #include <regex>
 
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 #include "doctor/patient.h"
 #include "doctor/standard_nodes.h"
 #include "graph/names.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 #include "doctor/patient.h"
 #include "graph/names.h"
 
@@ -40,7 +40,7 @@ void check_inputs(Patient& patient, NodeId node) {
     if (input == none || is_made(patient.index.value(input))) continue;
     const std::string name(patient.index.value(input).name);
     const bool few = patient.findings.list().size() < most_looked_for;
-    const std::string near = few ? nearest(name, visible(patient, patient.index.node(node).scope)) : "";
+    const std::string near = few ? graph::nearest(name, visible(patient, patient.index.node(node).scope)) : "";
     Finding& found = patient.add(Cause::dangling_input, name);
     found.evidence.push_back(fmt::format("{} reads {}, which no input, initializer or node makes{}",
                                          patient.node_text(node), name,
@@ -159,7 +159,7 @@ void check_outputs(Patient& patient, ScopeId id) {
       for (const auto& [made, candidate] : scope.names) {
         if (is_made(patient.index.value(candidate))) names.emplace_back(made);
       }
-      const std::string near = nearest(name, names);
+      const std::string near = graph::nearest(name, names);
       Finding& found = patient.add(Cause::output_not_produced, name);
       found.beyond_repair = true;
       found.evidence.push_back(fmt::format("{} is {} output{}, and no node makes it{}", name, where,

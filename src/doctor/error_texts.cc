@@ -5,7 +5,7 @@
 #include <functional>
 #include <regex>
 
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 #include "rewrite/opsets.h"
 
 namespace graft::doctor {
@@ -80,7 +80,7 @@ void say_no_standard_op(const Match& match, Findings& findings) {
     found.cure = {newer_runtime};
     return;
   }
-  const std::string near = nearest(op, rewrite::standard_operators());
+  const std::string near = graph::nearest(op, rewrite::standard_operators());
   Finding& found = findings.add(Cause::op_in_default_domain, op);
   found.evidence.push_back(
       fmt::format("the node {} has no domain, so it is looked for among ONNX's own operators, which "

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <filesystem>
 
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 
 namespace graft::doctor {
 namespace {
@@ -37,7 +37,7 @@ std::string full_name(const std::string& asked, const std::vector<std::string>& 
 /// Finds the provider that may be meant; empty when none is near.
 std::string near_provider(const std::string& name, const std::vector<std::string>& here) {
   for (const std::string& other : here) {
-    if (stem(name).size() > 2 && distance(upper(name), upper(other)) <= 1) return other;
+    if (stem(name).size() > 2 && graph::distance(upper(name), upper(other)) <= 1) return other;
   }
   return "";
 }

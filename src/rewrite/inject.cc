@@ -8,6 +8,7 @@
 #include <set>
 
 #include "graph/names.h"
+#include "graph/nearest.h"
 #include "graph/sort.h"
 #include "rewrite/definition.h"
 #include "rewrite/exact.h"
@@ -64,6 +65,7 @@ class Search {
         neighbourhoods_(index_, constants_, types_),
         selection_(options) {
     collect(libraries);
+    find_unknown_attributes(libraries);
   }
 
   Injection run() {
@@ -183,6 +185,36 @@ class Search {
     if (outer.function->doc_string().compare(0, fallback_mark.size(), fallback_mark) == 0) return true;
     return std::any_of(candidates_.begin(), candidates_.end(),
                        [&](const Candidate& candidate) { return candidate.existing == outer.function; });
+  }
+
+  /// Notes attributes that an operator of a library does not know; ONNX Runtime takes them without a word.
+  void find_unknown_attributes(const std::vector<runtime::LibraryDescription>& libraries) {
+    for (const auto& library : libraries) {
+      for (const OperatorDescription& op : library.operators) {
+        if (library.recorded && op.attributes.empty()) continue;  // not known
+        for (graph::NodeId node = 0; node < index_.node_count(); ++node) {
+          const onnx::NodeProto& proto = index_.proto(node);
+          if (index_.node(node).owner != none || proto.op_type() != op.name ||
+              !graph::same_domain(proto.domain(), op.domain))
+            continue;
+          note_unknown_attributes(proto, op);
+        }
+      }
+    }
+  }
+
+  void note_unknown_attributes(const onnx::NodeProto& node, const OperatorDescription& op) {
+    std::vector<std::string> known;
+    for (const auto& attribute : op.attributes) known.push_back(attribute.name);
+    for (const auto& attribute : node.attribute()) {
+      const std::string& name = attribute.name();
+      if (name.starts_with(literal_prefix) || std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string near = graph::nearest(name, known);
+      result_.notes.push_back(
+          fmt::format("{} that makes `{}` has an attribute `{}`, which the operator does not know{}",
+                      graph::qualified_name(op.domain, op.name), node.output_size() ? node.output(0) : "", name,
+                      near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+    }
   }
 
   void find_already() {

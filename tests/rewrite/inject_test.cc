@@ -285,5 +285,24 @@ TEST(Inject, TheLargerOperatorComesFirst) {
   EXPECT_EQ(injection.sites[0].op, "my.ops:HardSwish");
 }
 
+TEST(Inject, AnAttributeThatTheOperatorDoesNotKnowIsNoted) {
+  onnx::ModelProto model = small_model("y = Neg(x)");
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  node.set_op_type("HardSwish");
+  node.set_domain("my.ops");
+  for (const char* name : {"alhpa", "graft_k3"}) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOAT);
+  }
+  runtime::LibraryDescription known = library();
+  known.operators[0].attributes = {{"alpha", runtime::AttributeType::float_, false, 1.0}};
+  const Injection injection = inject(model, {known}, {});
+  ASSERT_EQ(injection.notes.size(), 1u);
+  EXPECT_EQ(injection.notes[0],
+            "my.ops:HardSwish that makes `y` has an attribute `alhpa`, which the operator does not know; did you mean "
+            "`alpha`?");
+}
+
 }  // namespace
 }  // namespace graft::rewrite

@@ -1,9 +1,9 @@
-#include "doctor/nearest.h"
+#include "graph/nearest.h"
 
 #include <algorithm>
 #include <cctype>
 
-namespace graft::doctor {
+namespace graft::graph {
 namespace {
 
 /// Drops what people spell differently: case, underscores, hyphens.
@@ -47,4 +47,4 @@ std::string nearest(const std::string& name, const std::vector<std::string>& nam
   return found;
 }
 
-}  // namespace graft::doctor
+}  // namespace graft::graph

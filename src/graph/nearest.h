@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace graft::doctor {
+namespace graft::graph {
 
 /// Gives the number of letters to change, add, drop or swap with the next to make one word of another.
 size_t distance(const std::string& one, const std::string& other);
@@ -14,4 +14,4 @@ size_t distance(const std::string& one, const std::string& other);
 /// three at most). Empty when none is near.
 std::string nearest(const std::string& name, const std::vector<std::string>& names);
 
-}  // namespace graft::doctor
+}  // namespace graft::graph

@@ -10,5 +10,5 @@ scripts/setup.sh
 status=0
 scripts/fuzz.sh 10 || status=1
 ctest --test-dir build/release --no-tests=error --output-on-failure --timeout 300 -j2 || status=1
-GRAFT_BUILD=build/release .venv/bin/python -m pytest "$@" || status=1
+GRAFT_BUILD=build/release .venv/bin/python -m pytest -n 2 --dist worksteal "$@" || status=1
 exit "$status"

@@ -121,8 +121,9 @@ int describe_library(const DescribeArguments& arguments) {
   if (arguments.common.quiet) return 0;
   fmt::print("{}: {}, {}\n\n", arguments.file,
              report::counted(static_cast<long>(library.operators.size()), "operator"),
-             library.recorded ? "not made with Graft: names and types as it registers them, attributes unknown"
-                              : "made with Graft " + library.graft_version);
+             library.recorded
+                 ? "not made with Graft: names and types as it registers them, attributes unknown"
+                 : "made with Graft " + library.graft_version);
   Table table({"operator", "inputs", "outputs", "types", "attributes", "provider", "shape"},
               {Align::left, Align::left, Align::left, Align::left, Align::left, Align::left, Align::left});
   for (const auto& op : library.operators) {
@@ -135,14 +136,17 @@ int describe_library(const DescribeArguments& arguments) {
   fmt::print("{}", table.text());
   Table definitions({"definition", "opset", ""}, {Align::left, Align::right, Align::left});
   for (const auto& op : library.operators) {
-    if (op.definitions.empty()) definitions.add({op.name, "", "none: inject looks for it when --definition gives one"});
+    if (op.definitions.empty())
+      definitions.add({op.name, "", "none: inject looks for it when --definition gives one"});
     for (const auto& definition : op.definitions)
       definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});
   }
   fmt::print("\n{}", definitions.text());
   if (const auto calls = runtime::math_calls(arguments.file); !calls.empty()) {
-    fmt::print("\ncalls of the C math library: {}; a loop around one is not widened (double has no other, float does: graft::exp)\n",
-               fmt::join(calls, " "));
+    fmt::print(
+        "\ncalls of the C math library: {}; a loop around one is not widened (double has no other, float "
+        "does: graft::exp)\n",
+        fmt::join(calls, " "));
   }
   return 0;
 }

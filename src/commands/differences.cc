@@ -34,7 +34,8 @@ void print_json(const ordered_json& report) {
 std::string inputs_text(const verify::InputPlan& plan) {
   std::string text;
   for (const auto& [name, shape] : plan.shapes)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", report::printable(name), runtime::to_string(shape));
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", report::printable(name), runtime::to_string(shape));
   return text.empty() ? "none" : text;
 }
 

@@ -57,8 +57,8 @@ Verification run_both(const EjectArguments& arguments, const std::filesystem::pa
 }
 
 ordered_json report_of(const EjectArguments& arguments, const Ejection& ejection,
-                     const std::optional<Verification>& verification, const std::vector<std::string>& notes,
-                     const std::string& outcome) {
+                       const std::optional<Verification>& verification, const std::vector<std::string>& notes,
+                       const std::string& outcome) {
   int places = 0;
   for (const auto& [op, count] : ejection.places) places += count;
   ordered_json report{{"schema", "graft.eject/1"},
@@ -74,13 +74,11 @@ ordered_json report_of(const EjectArguments& arguments, const Ejection& ejection
                       {"notes", notes}};
   if (!verification) return report;
   const verify::Judgement& judgement = verification->judgement;
-  report["verification"] = {{"runtime", verification->runtime_version},
-                            {"threads", arguments.threads},
-                            {"inputs", json_of(judgement.plan)},
-                            {"passed", judgement.passed()},
-                            {"difference", json_of(judgement.optimised)},
-                            {"difference_plain", json_of(judgement.plain)},
-                            {"ort_itself", json_of(judgement.ort_itself)}};
+  report["verification"] = {
+      {"runtime", verification->runtime_version},   {"threads", arguments.threads},
+      {"inputs", json_of(judgement.plan)},          {"passed", judgement.passed()},
+      {"difference", json_of(judgement.optimised)}, {"difference_plain", json_of(judgement.plain)},
+      {"ort_itself", json_of(judgement.ort_itself)}};
   if (!judgement.passed()) report["verification"]["reason"] = judgement.reason;
   return report;
 }
@@ -98,7 +96,8 @@ void print_report(const EjectArguments& arguments, const Ejection& ejection,
   for (const auto& [op, places] : ejection.places) table.add({report::printable(op), std::to_string(places)});
   if (!table.empty()) fmt::print("{}", table.text());
   fmt::print("nodes  {} -> {}\n", ejection.nodes_before, ejection.nodes_after);
-  if (!ejection.left.empty()) fmt::print("left   {}: the model has no function for them\n", listed(ejection.left));
+  if (!ejection.left.empty())
+    fmt::print("left   {}: the model has no function for them\n", listed(ejection.left));
   for (const std::string& note : notes) fmt::print("note   {}\n", note);
   if (!verification) return;
   const verify::Judgement& judgement = verification->judgement;
@@ -116,7 +115,8 @@ std::string explain_nothing(const EjectArguments& arguments, const Ejection& eje
   if (ejection.left.empty())
     return fmt::format("{}: it has no operator that Graft put there; no output was written", arguments.model);
   return fmt::format(
-      "{}: it has no function for {}; give the library that defines them with --library; no output was written",
+      "{}: it has no function for {}; give the library that defines them with --library; no output was "
+      "written",
       arguments.model, listed(ejection.left));
 }
 
@@ -128,7 +128,8 @@ int eject_model(const EjectArguments& arguments) {
   std::vector<runtime::LibraryDescription> libraries;
   for (const std::string& library : arguments.libraries)
     libraries.push_back(runtime::describe_library(library));
-  for (const std::string& file : arguments.definitions) rewrite::complete(libraries, rewrite::read_definitions(file));
+  for (const std::string& file : arguments.definitions)
+    rewrite::complete(libraries, rewrite::read_definitions(file));
   graph::StagedModel staged(model, arguments.output);
 
   progress.say("writing out the operators");
@@ -153,7 +154,9 @@ int eject_model(const EjectArguments& arguments) {
   progress.clear();
   if (arguments.common.json) {
     print_json(report_of(arguments, ejection, verification, notes,
-                       !passed ? "drift" : ejection.changed() ? "ejected" : "no_match"));
+                         !passed              ? "drift"
+                         : ejection.changed() ? "ejected"
+                                              : "no_match"));
   } else if (!arguments.common.quiet) {
     print_report(arguments, ejection, verification, notes);
   }
@@ -167,12 +170,13 @@ int eject_model(const EjectArguments& arguments) {
   }
   int places = 0;
   for (const auto& [op, count] : ejection.places) places += count;
-  fmt::print("\n{}: {} written out{}, {}\n", arguments.output, report::counted(places, "place"),
-             ejection.left.empty() ? ", standard operators only" : "",
-             !verification ? "not verified"
-             : verification->judgement.plain.equal() && verification->judgement.optimised.equal()
-                 ? "the same bits"
-                 : fmt::format("largest difference {:.2g}", verification->judgement.optimised.largest_absolute()));
+  fmt::print(
+      "\n{}: {} written out{}, {}\n", arguments.output, report::counted(places, "place"),
+      ejection.left.empty() ? ", standard operators only" : "",
+      !verification ? "not verified"
+      : verification->judgement.plain.equal() && verification->judgement.optimised.equal()
+          ? "the same bits"
+          : fmt::format("largest difference {:.2g}", verification->judgement.optimised.largest_absolute()));
   return 0;
 }
 
@@ -187,11 +191,13 @@ void add_eject(CLI::App& app, Command& chosen) {
   command->add_option("-l,--library", arguments->libraries,
                       "Operator library: its definitions serve where the model has no function, and it is "
                       "loaded with both models to compare them");
-  command->add_option("--definition", arguments->definitions,
-                      "A file that says what operators mean whose library does not; may be given several times");
-  command->add_option("--op", arguments->operators,
-                      "Write out this operator only, or this function that is not Graft's; may be given several "
-                      "times");
+  command->add_option(
+      "--definition", arguments->definitions,
+      "A file that says what operators mean whose library does not; may be given several times");
+  command->add_option(
+      "--op", arguments->operators,
+      "Write out this operator only, or this function that is not Graft's; may be given several "
+      "times");
   command->add_flag("--allow-none", arguments->allow_none,
                     "Pass a model without any place on instead of failing");
   command->add_flag("--no-verify", arguments->no_verify, "Do not run and compare the two models");

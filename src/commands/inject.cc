@@ -64,8 +64,9 @@ std::string named(const std::vector<std::string>& libraries) {
 
 std::string explain_no_match(const InjectRequest& request, const Injection& injection) {
   if (injection.searched.empty() && !injection.undefined.empty())
-    return fmt::format("{} has no definition of its operators, so nothing can be looked for; --definition FILE gives them",
-                       named(request.libraries));
+    return fmt::format(
+        "{} has no definition of its operators, so nothing can be looked for; --definition FILE gives them",
+        named(request.libraries));
   return fmt::format("nothing in it is what an operator of {} defines", named(request.libraries));
 }
 
@@ -96,7 +97,8 @@ int finish_unchanged(const InjectRequest& request, const graph::Model& model, co
     for (const std::string& note : notes) fmt::print("note   {}\n", note);
     const std::string what = already ? "everything is injected already" : "nothing to inject";
     if (passed_on && request.check) fmt::print("{}: {}\n", request.model, what);
-    if (passed_on && !request.check) fmt::print("{}: {}, the output is the input's bytes\n", request.output, what);
+    if (passed_on && !request.check)
+      fmt::print("{}: {}, the output is the input's bytes\n", request.output, what);
   }
   if (!passed_on)
     throw AnswerError(fmt::format("{}: {}{}", request.model, explain_no_match(request, injection),
@@ -105,10 +107,10 @@ int finish_unchanged(const InjectRequest& request, const graph::Model& model, co
 }
 
 /// Sums an injection up in a line.
-std::string summary_of(const InjectRequest& request, const Injection& injection, const std::optional<Proof>& proof) {
-  std::string summary =
-      fmt::format("{}: {}", request.check ? request.model : request.output,
-                  report::counted(static_cast<long>(injection.sites.size()), "place"));
+std::string summary_of(const InjectRequest& request, const Injection& injection,
+                       const std::optional<Proof>& proof) {
+  std::string summary = fmt::format("{}: {}", request.check ? request.model : request.output,
+                                    report::counted(static_cast<long>(injection.sites.size()), "place"));
   if (!proof) return summary + ", not verified";
   if (proof->timing.rounds > 0) summary += fmt::format(", {:.2f}x as fast", proof->timing.speedup.median);
   summary += fmt::format(", largest difference {:.2g}", proof->with_library.optimised.largest_absolute());
@@ -117,14 +119,17 @@ std::string summary_of(const InjectRequest& request, const Injection& injection,
 
 int inject_model(const InjectRequest& request) {
   if (request.output.empty() && !request.check && !request.dry_run)
-    throw InputError("--output is required (or --check, which writes nothing, or --dry-run, which prints a plan)");
+    throw InputError(
+        "--output is required (or --check, which writes nothing, or --dry-run, which prints a plan)");
   report::Progress progress(!request.common.quiet && !request.common.json);
   parse_shapes(request.shapes);
   progress.say("reading the model");
   graph::Model model = graph::read_model(request.model);
   std::vector<runtime::LibraryDescription> libraries;
-  for (const std::string& library : request.libraries) libraries.push_back(runtime::describe_library(library));
-  for (const std::string& file : request.definitions) rewrite::complete(libraries, rewrite::read_definitions(file));
+  for (const std::string& library : request.libraries)
+    libraries.push_back(runtime::describe_library(library));
+  for (const std::string& file : request.definitions)
+    rewrite::complete(libraries, rewrite::read_definitions(file));
   std::unique_ptr<graph::StagedModel> staged;
   if (request.check) {
     staged = stage_for_check(model);
@@ -162,7 +167,9 @@ int inject_model(const InjectRequest& request) {
   progress.clear();
   if (request.common.json) {
     print_json(report_of(request, injection, proof ? &*proof : nullptr, notes,
-                         !drift.empty() ? "drift" : request.check ? "can_inject" : "injected"));
+                         !drift.empty()  ? "drift"
+                         : request.check ? "can_inject"
+                                         : "injected"));
   } else if (!request.common.quiet) {
     print_places(injection);
     fmt::print("nodes  {} -> {}\n", injection.nodes_before, injection.nodes_after);
@@ -172,7 +179,8 @@ int inject_model(const InjectRequest& request) {
   if (!drift.empty())
     throw AnswerError(fmt::format("{}: the injected model computes something else{}: {}", request.model,
                                   request.check ? "" : ", no output was written", drift));
-  if (!request.common.json && !request.common.quiet) fmt::print("\n{}\n", summary_of(request, injection, proof));
+  if (!request.common.json && !request.common.quiet)
+    fmt::print("\n{}\n", summary_of(request, injection, proof));
   return 0;
 }
 
@@ -185,33 +193,44 @@ void add_inject(CLI::App& app, Command& chosen) {
   command->add_option("model", request->model, "The model, which is not changed")->required();
   command->add_option("-l,--library", request->libraries, "Operator library; may be given several times")
       ->required();
-  command->add_option("--definition", request->definitions,
-                      "A file that says what operators mean whose library does not; may be given several times");
+  command->add_option(
+      "--definition", request->definitions,
+      "A file that says what operators mean whose library does not; may be given several times");
   command->add_option("-o,--output", request->output, "The model to write");
   command->add_option("--op", request->operators, "Look for this operator only; may be given several times");
-  command->add_option("--only", request->only,
-                      "Replace only the places of this name, a value or a node, * and ? allowed; may be given "
-                      "several times");
+  command->add_option(
+      "--only", request->only,
+      "Replace only the places of this name, a value or a node, * and ? allowed; may be given "
+      "several times");
   command->add_option("--skip", request->skip, "Leave the places of this name; may be given several times");
-  auto* check = command->add_flag("--check", request->check,
-                                  "Write nothing: say whether the operators have places and compute the same there");
+  auto* check =
+      command->add_flag("--check", request->check,
+                        "Write nothing: say whether the operators have places and compute the same there");
   command->add_option("--at-least", request->at_least, "Fail when there are fewer places than this")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--dry-run", request->dry_run, "Write no model: print a plan (JSON), to be edited for --plan")
+  command
+      ->add_flag("--dry-run", request->dry_run,
+                 "Write no model: print a plan (JSON), to be edited for --plan")
       ->excludes(check);
   command->add_option("--plan", request->plan, "Replace exactly the places of this plan");
   command->add_flag("--exact", request->exact, "Decline places that are the same within rounding only");
-  command->add_flag("--keep-ir", request->keep_ir, "Keep the IR version below 8, and embed no fallback there");
-  command->add_flag("--allow-none", request->allow_none, "Pass a model without any place on instead of failing");
-  const std::map<std::string, Extent> extents{
-      {"auto", Extent::automatic}, {"whole", Extent::whole}, {"parts", Extent::parts}, {"none", Extent::none}};
+  command->add_flag("--keep-ir", request->keep_ir,
+                    "Keep the IR version below 8, and embed no fallback there");
+  command->add_flag("--allow-none", request->allow_none,
+                    "Pass a model without any place on instead of failing");
+  const std::map<std::string, Extent> extents{{"auto", Extent::automatic},
+                                              {"whole", Extent::whole},
+                                              {"parts", Extent::parts},
+                                              {"none", Extent::none}};
   command
-      ->add_option("--verify", request->extent,
-                   "What to run and compare: the whole model, only the parts that were replaced, none, or auto: "
-                   "parts above 1 GiB or 20,000 nodes")
+      ->add_option(
+          "--verify", request->extent,
+          "What to run and compare: the whole model, only the parts that were replaced, none, or auto: "
+          "parts above 1 GiB or 20,000 nodes")
       ->transform(CLI::CheckedTransformer(extents).description("auto|whole|parts|none"))
       ->default_str("auto");
-  command->add_flag_callback("--no-verify", [request] { request->extent = Extent::none; }, "The same as --verify none");
+  command->add_flag_callback(
+      "--no-verify", [request] { request->extent = Extent::none; }, "The same as --verify none");
   command->add_option("--shape", request->shapes,
                       "Sizes of an input to run with, NAME=1,3,32,32, or of a symbolic dimension, NAME=8");
   command->add_option("--threads", request->threads, "Threads within an operator")

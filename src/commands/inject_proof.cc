@@ -105,8 +105,8 @@ Proof prove(const InjectRequest& request, const std::filesystem::path& injected,
   runtime::Session grafted(runtime, injected, session);
   verify::TimingOptions timing;
   timing.budget_seconds = request.seconds;
-  proof.timing =
-      verify::time_interleaved(original, grafted, verify::make_inputs(original, proof.with_library.plan), timing);
+  proof.timing = verify::time_interleaved(original, grafted,
+                                          verify::make_inputs(original, proof.with_library.plan), timing);
   return proof;
 }
 
@@ -124,16 +124,18 @@ Proof prove_parts(const InjectRequest& request, const Injection& injection, repo
       proof.parts_left += part.places;
       continue;
     }
-    progress.say(fmt::format("comparing place {} of {} that differ", proof.parts + 1, injection.neighbourhoods.size()));
-    const auto before = folder.write("before.onnx", part.before), after = folder.write("after.onnx", part.after);
+    progress.say(fmt::format("comparing place {} of {} that differ", proof.parts + 1,
+                             injection.neighbourhoods.size()));
+    const auto before = folder.write("before.onnx", part.before),
+               after = folder.write("after.onnx", part.after);
     for (const bool with_library : {true, false}) {
       if (!with_library && !injection.embedded) break;
       verify::JudgeOptions each = options;
       if (!with_library) each.libraries.clear();
       verify::Judgement judgement = verify::judge(runtime, before, after, each);
       if (!judgement.passed()) {
-        proof.drift = fmt::format("{} at `{}` in {}{}: {}", part.op, report::printable(part.output), part.scope,
-                                  with_library ? "" : ", without the library", judgement.reason);
+        proof.drift = fmt::format("{} at `{}` in {}{}: {}", part.op, report::printable(part.output),
+                                  part.scope, with_library ? "" : ", without the library", judgement.reason);
       }
       merge(with_library ? proof.with_library : *proof.without_library, std::move(judgement));
     }

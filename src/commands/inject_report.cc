@@ -67,9 +67,8 @@ std::string describe_misses(const Injection& injection, const std::string& op) {
 
 }  // namespace
 
-ordered_json report_of(const InjectRequest& request, const Injection& injection,
-                     const Proof* proof, const std::vector<std::string>& notes,
-                     const std::string& outcome) {
+ordered_json report_of(const InjectRequest& request, const Injection& injection, const Proof* proof,
+                       const std::vector<std::string>& notes, const std::string& outcome) {
   ordered_json operators = ordered_json::array();
   for (const std::string& name : injection.searched) {
     ordered_json sites = ordered_json::array(), misses = ordered_json::array();
@@ -140,9 +139,11 @@ void print_proof(const InjectRequest& request, const Proof& proof) {
   if (proof.parts) {
     fmt::print("\nmeasured with ONNX Runtime {}, {}: the model as a whole was not run, {} alone\n",
                proof.runtime_version, report::counted(request.threads, "thread"),
-               proof.parts == 1 ? "its one kind of place was run" : fmt::format("its {} kinds of place were run", proof.parts));
+               proof.parts == 1 ? "its one kind of place was run"
+                                : fmt::format("its {} kinds of place were run", proof.parts));
     if (proof.parts_left)
-      fmt::print("{} could not be run alone (--verify whole runs the model)\n", report::counted(proof.parts_left, "place"));
+      fmt::print("{} could not be run alone (--verify whole runs the model)\n",
+                 report::counted(proof.parts_left, "place"));
   } else {
     fmt::print("\nmeasured with ONNX Runtime {}, {}, inputs {}\n", proof.runtime_version,
                report::counted(request.threads, "thread"), inputs_text(proof.with_library.plan));
@@ -151,8 +152,7 @@ void print_proof(const InjectRequest& request, const Proof& proof) {
   differences.add(difference_row("with the library", proof.with_library.optimised));
   if (proof.without_library)
     differences.add(difference_row("without the library", proof.without_library->optimised));
-  differences.add(
-      difference_row("ORT itself, full against no optimisation", proof.with_library.ort_itself));
+  differences.add(difference_row("ORT itself, full against no optimisation", proof.with_library.ort_itself));
   fmt::print("{}", differences.text());
   if (proof.timing.rounds == 0) return;
   Table times({"time", "best", "median"}, {Align::left, Align::right, Align::right});

@@ -49,9 +49,9 @@ struct Proof {
   verify::Judgement with_library;  ///< of the whole model, or the largest differences of all parts
   std::optional<verify::Judgement> without_library;  ///< nothing where no fallback is embedded
   verify::PairTiming timing;                         ///< of whole models only
-  int parts = 0;                                     ///< distinct places that were run alone; 0: the whole model was
-  int parts_left = 0;                                ///< distinct places for which there was no time or no way
-  std::string drift;                                 ///< why it is not the same; empty when it is
+  int parts = 0;       ///< distinct places that were run alone; 0: the whole model was
+  int parts_left = 0;  ///< distinct places for which there was no time or no way
+  std::string drift;   ///< why it is not the same; empty when it is
 };
 
 /// Runs the model and what has become of it. InputError when one does not load.
@@ -59,7 +59,8 @@ Proof prove(const InjectRequest& request, const std::filesystem::path& injected,
             const rewrite::Injection& injection, report::Progress& progress);
 
 /// Runs the places of a model that is too large to be run, each distinct one alone.
-Proof prove_parts(const InjectRequest& request, const rewrite::Injection& injection, report::Progress& progress);
+Proof prove_parts(const InjectRequest& request, const rewrite::Injection& injection,
+                  report::Progress& progress);
 
 /// Writes the report, schema graft.inject/1.
 nlohmann::ordered_json report_of(const InjectRequest& request, const rewrite::Injection& injection,

@@ -50,7 +50,11 @@ ordered_json plan_of(const std::string& model, const std::vector<std::string>& l
                       {"output", miss.output},
                       {"reason", code(miss.reason)},
                       {"detail", miss.detail}});
-  return {{"schema", schema}, {"model", model}, {"libraries", libraries}, {"places", places}, {"near_misses", misses}};
+  return {{"schema", schema},
+          {"model", model},
+          {"libraries", libraries},
+          {"places", places},
+          {"near_misses", misses}};
 }
 
 std::vector<rewrite::PlannedPlace> read_plan(const std::filesystem::path& file) {
@@ -61,7 +65,8 @@ std::vector<rewrite::PlannedPlace> read_plan(const std::filesystem::path& file) 
     if (!plan.is_object() || !plan.contains("schema")) throw InputError("it has no \"schema\"");
     if (plan.at("schema") != schema)
       throw InputError(fmt::format("its schema is {}, expected \"{}\"", plan.at("schema").dump(), schema));
-    if (!plan.contains("places") || !plan.at("places").is_array()) throw InputError("it has no list \"places\"");
+    if (!plan.contains("places") || !plan.at("places").is_array())
+      throw InputError("it has no list \"places\"");
     std::vector<rewrite::PlannedPlace> places;
     for (size_t at = 0; at < plan.at("places").size(); ++at) {
       const json& place = plan.at("places")[at];
@@ -77,7 +82,8 @@ std::vector<rewrite::PlannedPlace> read_plan(const std::filesystem::path& file) 
   } catch (const json::exception& error) {
     throw InputError(fmt::format("{}: the plan is not valid JSON: {}", file.string(), error.what()));
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: not a plan of `graft inject --dry-run`: {}", file.string(), error.what()));
+    throw InputError(
+        fmt::format("{}: not a plan of `graft inject --dry-run`: {}", file.string(), error.what()));
   }
 }
 

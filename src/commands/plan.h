@@ -1,5 +1,6 @@
 #pragma once
-/// Lets a user decide place by place: `inject --dry-run` prints a plan, `inject --plan` applies what is left of it.
+/// Lets a user decide place by place: `inject --dry-run` prints a plan, `inject --plan` applies what is left
+/// of it.
 ///
 ///   print_json(plan_of("model.onnx", {"libgraft_ops.so"}, injection));
 ///   options.plan = read_plan("plan.json");

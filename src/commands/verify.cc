@@ -124,27 +124,27 @@ ordered_json entries_of(const verify::Levels& levels) {
   return outputs;
 }
 
-void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtime,
-                const Judgement& judgement, const std::optional<verify::Culprit>& culprit) {
+void print_json(const VerifyArguments& arguments, const runtime::Runtime& runtime, const Judgement& judgement,
+                const std::optional<verify::Culprit>& culprit) {
   ordered_json others = ordered_json::array();
   for (const verify::OtherInputs& other : judgement.others) {
     others.push_back({{"distribution", to_string(other.distribution)}, {"outputs", entries_of(other)}});
   }
   ordered_json report{{"schema", "graft.verify/1"},
-                            {"reference", arguments.reference},
-                            {"candidate", arguments.candidate},
-                            {"libraries", arguments.libraries},
-                            {"runtime", {{"file", runtime.file().string()}, {"version", runtime.version()}}},
-                            {"threads", arguments.threads},
-                            {"seed", arguments.seed},
-                            {"sets", judgement.sets},
-                            {"batches", judgement.batches},
-                            {"inputs", json_of(judgement.plan)},
-                            {"passed", judgement.passed()},
-                            {"reason", judgement.reason},
-                            {"float64_note", judgement.float64_note},
-                            {"outputs", entries_of(judgement)},
-                            {"others", others}};
+                      {"reference", arguments.reference},
+                      {"candidate", arguments.candidate},
+                      {"libraries", arguments.libraries},
+                      {"runtime", {{"file", runtime.file().string()}, {"version", runtime.version()}}},
+                      {"threads", arguments.threads},
+                      {"seed", arguments.seed},
+                      {"sets", judgement.sets},
+                      {"batches", judgement.batches},
+                      {"inputs", json_of(judgement.plan)},
+                      {"passed", judgement.passed()},
+                      {"reason", judgement.reason},
+                      {"float64_note", judgement.float64_note},
+                      {"outputs", entries_of(judgement)},
+                      {"others", others}};
   if (culprit)
     report["first_difference"] = {{"value", culprit->value},
                                   {"reference_node", culprit->reference_node},
@@ -186,8 +186,9 @@ void print_table(const VerifyArguments& arguments, const runtime::Runtime& runti
   fmt::print("runtime    ONNX Runtime {}, {}\n", runtime.version(),
              report::counted(arguments.threads, "thread"));
   fmt::print("inputs     {}, {}{}\n\n", inputs_text(judgement.plan), report::counted(judgement.sets, "set"),
-             judgement.batches.empty() ? ""
-                                       : fmt::format(", first dimension {} too", fmt::join(judgement.batches, " and ")));
+             judgement.batches.empty()
+                 ? ""
+                 : fmt::format(", first dimension {} too", fmt::join(judgement.batches, " and ")));
 
   using report::Align;
   report::Table table(
@@ -206,7 +207,8 @@ void print_table(const VerifyArguments& arguments, const runtime::Runtime& runti
 
 void print_culprit(const std::optional<verify::Culprit>& culprit) {
   if (!culprit) {
-    fmt::print("\nfirst node that differs: not found; no value that both models make under one name drifts alone\n");
+    fmt::print(
+        "\nfirst node that differs: not found; no value that both models make under one name drifts alone\n");
     return;
   }
   fmt::print("\nfirst node that differs: {}, which makes {}\n", culprit->candidate_node,
@@ -260,7 +262,8 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
   command->add_flag("--special", arguments->special,
-                    "Also inputs with NaN, infinities, zeros of both signs, denormals; and an open first dimension of 1 and "
+                    "Also inputs with NaN, infinities, zeros of both signs, denormals; and an open first "
+                    "dimension of 1 and "
                     "of 0, where the reference takes it");
   command->add_option(
       "--tolerance", arguments->tolerance,

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <map>
 #include <iterator>
+#include <map>
 
 #include "graph/names.h"
 #include "rewrite/definition.h"
@@ -30,7 +30,9 @@ class Parser {
   std::vector<WrittenDefinition> parse() {
     std::vector<WrittenDefinition> all;
     skip_space();
-    if (at_end()) fail("a function is expected, `<domain: \"my.ops\", opset_import: [\"\": 17]> Name (x) => (y) { ... }`");
+    if (at_end())
+      fail(
+          "a function is expected, `<domain: \"my.ops\", opset_import: [\"\": 17]> Name (x) => (y) { ... }`");
     while (!at_end()) {
       all.push_back(parse_function());
       skip_space();
@@ -77,7 +79,8 @@ class Parser {
     skip_space();
     const size_t start = at_;
     const auto is_part = [&](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (at_ > start && c >= '0' && c <= '9');
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+             (at_ > start && c >= '0' && c <= '9');
     };
     while (!at_end() && is_part(peek())) ++at_;
     if (at_ == start) fail(fmt::format("{} is expected, {}", what, got()));
@@ -265,9 +268,9 @@ void complete(std::vector<runtime::LibraryDescription>& libraries,
         if (op.name != definition.name || !graph::same_domain(op.domain, definition.domain)) continue;
         found = true;
         if (op.inputs.size() != definition.inputs.size() || op.outputs.size() != definition.outputs.size())
-          throw InputError(fmt::format("the definition of {} has {} inputs and {} outputs, the library's operator {} and {}",
-                                       name, definition.inputs.size(), definition.outputs.size(), op.inputs.size(),
-                                       op.outputs.size()));
+          throw InputError(fmt::format(
+              "the definition of {} has {} inputs and {} outputs, the library's operator {} and {}", name,
+              definition.inputs.size(), definition.outputs.size(), op.inputs.size(), op.outputs.size()));
         for (size_t at = 0; at < op.inputs.size(); ++at) op.inputs[at].name = definition.inputs[at];
         for (size_t at = 0; at < op.outputs.size(); ++at) op.outputs[at].name = definition.outputs[at];
         op.attributes = definition.attributes;
@@ -278,7 +281,8 @@ void complete(std::vector<runtime::LibraryDescription>& libraries,
                   [](const auto& a, const auto& b) { return a.opset < b.opset; });
       }
     }
-    if (!found) throw InputError(fmt::format("none of the libraries has the operator {} that is defined", name));
+    if (!found)
+      throw InputError(fmt::format("none of the libraries has the operator {} that is defined", name));
   }
 }
 

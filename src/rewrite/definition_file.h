@@ -10,8 +10,8 @@
 ///     y = Where(Greater(x, 0), x, Mul(x, @alpha))
 ///   }
 ///
-/// An attribute without a value is required; its type is float, int, string, floats or ints. Several functions may
-/// follow each other, one name several times for several opsets. `#` begins a comment.
+/// An attribute without a value is required; its type is float, int, string, floats or ints. Several
+/// functions may follow each other, one name several times for several opsets. `#` begins a comment.
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -34,9 +34,10 @@ std::vector<WrittenDefinition> read_definitions(const std::filesystem::path& fil
 /// Reads the text of a file; `name` opens the messages.
 std::vector<WrittenDefinition> parse_definitions(std::string_view text, const std::string& name);
 
-/// Puts definitions into the descriptions of their operators, with the names of inputs, outputs and attributes. What
-/// a library says itself is replaced. InputError when no library has the operator, or it has another number of
-/// inputs or outputs.
-void complete(std::vector<runtime::LibraryDescription>& libraries, const std::vector<WrittenDefinition>& definitions);
+/// Puts definitions into the descriptions of their operators, with the names of inputs, outputs and
+/// attributes. What a library says itself is replaced. InputError when no library has the operator, or it has
+/// another number of inputs or outputs.
+void complete(std::vector<runtime::LibraryDescription>& libraries,
+              const std::vector<WrittenDefinition>& definitions);
 
 }  // namespace graft::rewrite

@@ -89,13 +89,12 @@ class Ejector {
 
  private:
   bool asked_for(const std::string& domain, const std::string& name) const {
-    return std::any_of(options_.operators.begin(), options_.operators.end(), [&](const std::string& asked) {
-      return graph::is_named(asked, domain, name);
-    });
+    return std::any_of(options_.operators.begin(), options_.operators.end(),
+                       [&](const std::string& asked) { return graph::is_named(asked, domain, name); });
   }
 
-  /// Writes the functions of library operators that the model calls and has no function for, for the types that
-  /// they are called with.
+  /// Writes the functions of library operators that the model calls and has no function for, for the types
+  /// that they are called with.
   void write_bodies(const std::vector<runtime::LibraryDescription>& libraries, const graph::Index& index,
                     const graph::Types& types) {
     for (const auto& library : libraries) {
@@ -155,9 +154,9 @@ class Ejector {
       for (const auto& [key, body] : written_) found |= is_asked(body);
       if (found) continue;
       std::vector<std::string> known(own_.begin(), own_.end());
-      throw InputError(fmt::format("--op {}: the model has no function of that name{}", asked,
-                                   known.empty() ? " (it has none at all)"
-                                                 : fmt::format("; it has {}", fmt::join(known, ", "))));
+      throw InputError(fmt::format(
+          "--op {}: the model has no function of that name{}", asked,
+          known.empty() ? " (it has none at all)" : fmt::format("; it has {}", fmt::join(known, ", "))));
     }
   }
 
@@ -174,7 +173,8 @@ class Ejector {
 
   /// Replaces the calls of one list of nodes, and those in what they became.
   void expand(Nodes& nodes) {
-    if (std::none_of(nodes.begin(), nodes.end(), [this](const auto& node) { return body_of(node) != nullptr; }))
+    if (std::none_of(nodes.begin(), nodes.end(),
+                     [this](const auto& node) { return body_of(node) != nullptr; }))
       return;
     std::vector<onnx::NodeProto*> all(static_cast<size_t>(nodes.size()));
     nodes.UnsafeArenaExtractSubrange(0, nodes.size(), all.data());
@@ -217,7 +217,8 @@ class Ejector {
         literals[node.output(0)] = &node;
     }
     for (onnx::NodeProto& node : nodes) {
-      if (node.op_type() != "CastLike" || !graph::is_default_domain(node.domain()) || node.input(1) != like) continue;
+      if (node.op_type() != "CastLike" || !graph::is_default_domain(node.domain()) || node.input(1) != like)
+        continue;
       const auto literal = literals.find(node.input(0));
       if (literal == literals.end() || readers[node.input(0)] != 1) continue;
       const onnx::TensorProto& tensor = literal->second->attribute(0).t();
@@ -305,7 +306,8 @@ class Ejector {
   std::set<std::string> own_;  ///< the model's functions
   std::set<std::string> undefined_;
   std::unordered_map<std::string, onnx::FunctionProto> bodies_;  ///< of the model's functions to write out
-  std::map<std::pair<std::string, DataType>, onnx::FunctionProto> written_;  ///< from the libraries' definitions
+  std::map<std::pair<std::string, DataType>, onnx::FunctionProto>
+      written_;  ///< from the libraries' definitions
   std::unordered_map<const onnx::NodeProto*, const onnx::FunctionProto*> written_calls_;
   std::unordered_map<const onnx::NodeProto*, DataType> call_types_;
   Ejection result_;

@@ -123,7 +123,8 @@ class Writer {
     return value;
   }
   bool has_literal(const std::string& name) const {
-    return std::any_of(literals_.begin(), literals_.end(), [&](const auto& known) { return known.name == name; });
+    return std::any_of(literals_.begin(), literals_.end(),
+                       [&](const auto& known) { return known.name == name; });
   }
 
   static std::string stem_of(const NumberList& numbers) {
@@ -191,7 +192,8 @@ class Writer {
     const bool integers = type == AttributeProto::INT || type == AttributeProto::INTS;
     if (wording_.follows && wording_.opset < cast_like_opset && !integer &&
         (integers || type == AttributeProto::FLOAT || type == AttributeProto::FLOATS))
-      return write_brought({"", {}, type == AttributeProto::FLOATS || type == AttributeProto::INTS, name}, name);
+      return write_brought({"", {}, type == AttributeProto::FLOATS || type == AttributeProto::INTS, name},
+                           name);
     std::string value;
     DataType value_type = DataType::int64;
     if (type == AttributeProto::FLOAT) {
@@ -338,8 +340,7 @@ class Writer {
   /// The rules by which a call is written for another opset. True when the call was written as several nodes.
   bool write_in_older_words(Expression& call, int32_t at) {
     const int64_t opset = wording_.opset;
-    if (call.name == "Clip" && opset >= 8 && opset < 12 &&
-        wording_.element != DataType::float32) {
+    if (call.name == "Clip" && opset >= 8 && opset < 12 && wording_.element != DataType::float32) {
       // Clip of these opsets takes float only in ONNX Runtime; Max and Min take double too.
       std::string value = value_of(argument(call, 0), false);
       size_t last = 0;
@@ -423,7 +424,8 @@ class Writer {
       return false;
     }
     if ((call.name == "GreaterOrEqual" || call.name == "LessOrEqual") && opset == 11) {
-      const std::string first = value_of(argument(call, 0), false), second = value_of(argument(call, 1), false);
+      const std::string first = value_of(argument(call, 0), false),
+                        second = value_of(argument(call, 1), false);
       onnx::NodeProto& strict = add_node(call.name == "GreaterOrEqual" ? "Greater" : "Less");
       strict.add_input(first);
       strict.add_input(second);

@@ -73,18 +73,20 @@ struct Definition {
 
 /// Says in which words a definition is written down.
 struct Wording {
-  DataType element = DataType::float32;  ///< the type of its literals, or when they follow, what the body must serve
-  bool follows = false;  ///< literals take the type of what the function is called with, also after a later tool changed it
-  int64_t opset = 0;     ///< of the model; 0 keeps the calls as they stand, for matching
+  DataType element =
+      DataType::float32;  ///< the type of its literals, or when they follow, what the body must serve
+  bool follows = false;   ///< literals take the type of what the function is called with, also after a later
+                          ///< tool changed it
+  int64_t opset = 0;      ///< of the model; 0 keeps the calls as they stand, for matching
 };
 
-/// Is a number that a body takes from an attribute of the calling node, a tensor of the type that is computed in:
-/// before CastLike (opset 15) no operator gives a literal the type of another value.
+/// Is a number that a body takes from an attribute of the calling node, a tensor of the type that is computed
+/// in: before CastLike (opset 15) no operator gives a literal the type of another value.
 struct LiteralAttribute {
-  std::string name;     ///< opens with literal_prefix
-  NumberList numbers;   ///< of a number (one) or a list
+  std::string name;    ///< opens with literal_prefix
+  NumberList numbers;  ///< of a number (one) or a list
   bool list = false;
-  std::string source;   ///< not empty: the value is that of this attribute of the operator
+  std::string source;  ///< not empty: the value is that of this attribute of the operator
 };
 
 /// Opens the names of attributes that are no attributes of the operator, but literals of its fallback.
@@ -98,8 +100,8 @@ struct OpsetError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Writes a definition as a function, and says which literals the calling nodes must bring. OpsetError when the
-/// opset cannot express it.
+/// Writes a definition as a function, and says which literals the calling nodes must bring. OpsetError when
+/// the opset cannot express it.
 onnx::FunctionProto write_function(const Definition& definition, const Wording& wording,
                                    std::vector<LiteralAttribute>* literals = nullptr);
 

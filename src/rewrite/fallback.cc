@@ -14,7 +14,8 @@ const runtime::DefinitionText& choose_definition(const runtime::OperatorDescript
   return *chosen;
 }
 
-Fallback write_fallback(const runtime::OperatorDescription& op, const std::set<DataType>& types, int64_t opset) {
+Fallback write_fallback(const runtime::OperatorDescription& op, const std::set<DataType>& types,
+                        int64_t opset) {
   const runtime::DefinitionText& text = choose_definition(op, opset);
   const Definition definition = parse_definition(text.text, text.opset, signature_of(op));
   Wording wording;
@@ -55,8 +56,10 @@ std::optional<Fallback> recognise(const onnx::FunctionProto& function, const run
   const auto same = [](const auto& one, const auto& other) {
     return one.size() == other.size() &&
            std::equal(one.begin(), one.end(), other.begin(), [](const auto& a, const auto& b) {
-             if constexpr (std::is_same_v<std::decay_t<decltype(a)>, std::string>) return a == b;
-             else return a.SerializeAsString() == b.SerializeAsString();
+             if constexpr (std::is_same_v<std::decay_t<decltype(a)>, std::string>)
+               return a == b;
+             else
+               return a.SerializeAsString() == b.SerializeAsString();
            });
   };
   for (const std::set<DataType>& types : {std::set{type}, std::set{type, DataType::float64}}) {

@@ -24,16 +24,18 @@ struct Fallback {
   std::vector<LiteralAttribute> literals;
 };
 
-/// Writes the function of an operator for sites of the given element types. From opset 15 on its literals follow the
-/// type that it is called with (CastLike), so that a tool may change the model's types afterwards. Before, they have
-/// the type of the sites; when there are several, each node brings its own. OpsetError when the opset has no words.
-Fallback write_fallback(const runtime::OperatorDescription& op, const std::set<DataType>& types, int64_t opset);
+/// Writes the function of an operator for sites of the given element types. From opset 15 on its literals
+/// follow the type that it is called with (CastLike), so that a tool may change the model's types afterwards.
+/// Before, they have the type of the sites; when there are several, each node brings its own. OpsetError when
+/// the opset has no words.
+Fallback write_fallback(const runtime::OperatorDescription& op, const std::set<DataType>& types,
+                        int64_t opset);
 
 /// Writes what an operator computes for one element type, with literals of that type.
 onnx::FunctionProto write_body(const runtime::OperatorDescription& op, DataType type, int64_t opset);
 
-/// Makes the attribute that a calling node brings: the literal in the type of the place. `source_values` are those of
-/// the attribute that it stands for, if it does.
+/// Makes the attribute that a calling node brings: the literal in the type of the place. `source_values` are
+/// those of the attribute that it stands for, if it does.
 onnx::AttributeProto make_literal(const LiteralAttribute& literal, DataType type,
                                   const std::vector<double>& source_values);
 

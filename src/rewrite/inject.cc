@@ -208,12 +208,13 @@ class Search {
     for (const auto& attribute : op.attributes) known.push_back(attribute.name);
     for (const auto& attribute : node.attribute()) {
       const std::string& name = attribute.name();
-      if (name.starts_with(literal_prefix) || std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (name.starts_with(literal_prefix) || std::find(known.begin(), known.end(), name) != known.end())
+        continue;
       const std::string near = graph::nearest(name, known);
       result_.notes.push_back(
           fmt::format("{} that makes `{}` has an attribute `{}`, which the operator does not know{}",
-                      graph::qualified_name(op.domain, op.name), node.output_size() ? node.output(0) : "", name,
-                      near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+                      graph::qualified_name(op.domain, op.name), node.output_size() ? node.output(0) : "",
+                      name, near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
     }
   }
 
@@ -268,7 +269,8 @@ class Search {
     }
   }
 
-  bool refuse(const Candidate& candidate, const Match& match, ValueId root, Reason reason, std::string detail) {
+  bool refuse(const Candidate& candidate, const Match& match, ValueId root, Reason reason,
+              std::string detail) {
     refused_.insert({root, &candidate});
     for (const graph::NodeId node : match.nodes) covered_.insert({node, &candidate});
     result_.misses.push_back({candidate.name, index_.scope_name(index_.value(root).scope),
@@ -342,13 +344,15 @@ class Search {
           place->second = error.what();
         }
       }
-      if (!place->second.empty()) return refuse(candidate, match, root, Reason::opset_unsupported, place->second);
+      if (!place->second.empty())
+        return refuse(candidate, match, root, Reason::opset_unsupported, place->second);
     }
     const bool exact = is_exact(normal_, pattern, root, match, type);
     if (options_.exact && !exact) return refuse(candidate, match, root, Reason::only_within_rounding, "");
 
-    const std::string declined = selection_.decline(candidate.name, index_.scope_name(index_.value(root).scope),
-                                                    index_.value(root).name, index_.proto(node).name());
+    const std::string declined =
+        selection_.decline(candidate.name, index_.scope_name(index_.value(root).scope),
+                           index_.value(root).name, index_.proto(node).name());
     if (!declined.empty()) return refuse(candidate, match, root, Reason::declined, declined);
 
     NewNode made;
@@ -526,7 +530,8 @@ class Search {
   Selection selection_;
   std::vector<Candidate> candidates_;
   std::set<std::pair<ValueId, const Candidate*>> refused_;
-  std::set<std::pair<graph::NodeId, const Candidate*>> covered_;  ///< nodes of what was refused or nearly missed
+  std::set<std::pair<graph::NodeId, const Candidate*>>
+      covered_;  ///< nodes of what was refused or nearly missed
   std::vector<DataType> site_types_;
   std::vector<const Candidate*> site_candidates_;
   std::vector<graph::ScopeId> site_scopes_;

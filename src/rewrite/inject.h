@@ -26,13 +26,13 @@ struct PlannedPlace {
 
 struct InjectOptions {
   std::vector<std::string> operators = {};  ///< names to look for, with or without domain; none: all of them
-  std::vector<std::string> only = {};  ///< replace nothing but places that one of these patterns names
-  std::vector<std::string> skip = {};  ///< leave places that one of these patterns names
+  std::vector<std::string> only = {};       ///< replace nothing but places that one of these patterns names
+  std::vector<std::string> skip = {};       ///< leave places that one of these patterns names
   std::optional<std::vector<PlannedPlace>> plan = {};  ///< replace exactly these
-  bool exact = false;                       ///< decline what is the same within rounding only
-  bool keep_ir = false;                     ///< do not raise the IR version, and embed no functions below 8
-  std::filesystem::path folder = {};        ///< of the model, where its external data is
-  bool neighbourhoods = false;              ///< give the places as models of their own, too
+  bool exact = false;                                  ///< decline what is the same within rounding only
+  bool keep_ir = false;               ///< do not raise the IR version, and embed no functions below 8
+  std::filesystem::path folder = {};  ///< of the model, where its external data is
+  bool neighbourhoods = false;        ///< give the places as models of their own, too
 };
 
 /// Is a place that was replaced.
@@ -66,14 +66,15 @@ struct Injection {
   std::vector<std::string> notes;         ///< what a user should know, one line each
   int nodes_before = 0, nodes_after = 0;  ///< of the model's graphs and functions, without the embedded ones
   bool embedded = false;                  ///< the result runs without the libraries
-  std::vector<Neighbourhood> neighbourhoods;  ///< one for all places that look alike, when they were asked for
-  int without_neighbourhood = 0;              ///< places that cannot be run alone
+  std::vector<Neighbourhood>
+      neighbourhoods;             ///< one for all places that look alike, when they were asked for
+  int without_neighbourhood = 0;  ///< places that cannot be run alone
   bool changed() const { return !sites.empty(); }
 };
 
 /// Rewrites a model in place. A pattern is one of the shell (*, ?), and names a place by the value that
-/// is made there, by its node, or by "scope:value". InputError when an operator's definition cannot be read, an
-/// operator asked for is not there, a pattern names no place, or a planned place cannot be replaced.
+/// is made there, by its node, or by "scope:value". InputError when an operator's definition cannot be read,
+/// an operator asked for is not there, a pattern names no place, or a planned place cannot be replaced.
 Injection inject(onnx::ModelProto& model, const std::vector<runtime::LibraryDescription>& libraries,
                  const InjectOptions& options);
 

@@ -29,11 +29,11 @@ class FreshNames {
   std::unordered_set<std::string> values_, nodes_;
 };
 
-/// Writes out what `call` computes: the function's nodes with its values bound to those of the call, everything
-/// inside under fresh names, references to attributes replaced by the call's values or the function's defaults.
-/// Doc string and metadata of the call go to the node that makes its first output. InputError names the call
-/// when the body cannot do without an attribute that the call lacks, or has more inputs or outputs than the
-/// function.
+/// Writes out what `call` computes: the function's nodes with its values bound to those of the call,
+/// everything inside under fresh names, references to attributes replaced by the call's values or the
+/// function's defaults. Doc string and metadata of the call go to the node that makes its first output.
+/// InputError names the call when the body cannot do without an attribute that the call lacks, or has more
+/// inputs or outputs than the function.
 std::vector<onnx::NodeProto> inline_call(const onnx::NodeProto& call, const onnx::FunctionProto& function,
                                          FreshNames& names);
 

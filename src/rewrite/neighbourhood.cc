@@ -33,7 +33,8 @@ void Neighbourhoods::note(const std::string& op, NodeId node, ValueId root, cons
   }
   for (const ValueId value : match.constants) {
     const graph::Constant* constant = constants_.find(value);
-    if (constant) looks += fmt::format("|{}:{}:{}", static_cast<int>(constant->type), constant->value, constant->count);
+    if (constant)
+      looks += fmt::format("|{}:{}:{}", static_cast<int>(constant->type), constant->value, constant->count);
   }
   for (const ValueId input : match.inputs) {
     if (input == none) {
@@ -124,7 +125,8 @@ std::vector<Neighbourhood> Neighbourhoods::finish(const onnx::ModelProto& model)
     after.mutable_graph()->clear_node();
     *after.mutable_graph()->add_node() = node;
     for (const onnx::FunctionProto& function : model.functions()) {
-      if (function.domain() == node.domain() && function.name() == node.op_type()) *after.add_functions() = function;
+      if (function.domain() == node.domain() && function.name() == node.op_type())
+        *after.add_functions() = function;
     }
     pairs.push_back(std::move(entry.pair));
   }

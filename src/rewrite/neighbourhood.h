@@ -1,5 +1,6 @@
 #pragma once
-/// Lets a replacement be proven where the whole model is too large to run: the nodes that were replaced, alone.
+/// Lets a replacement be proven where the whole model is too large to run: the nodes that were replaced,
+/// alone.
 ///
 ///   Neighbourhoods neighbourhoods(index, constants, types);
 ///   neighbourhoods.note("graft:HardSwish", node, root, match);   // while searching, before anything changes
@@ -33,8 +34,8 @@ class Neighbourhoods {
   /// Gives the pairs; `model` is the changed one, with its functions and imports.
   std::vector<Neighbourhood> finish(const onnx::ModelProto& model);
 
-  /// Gives the number of places that cannot be run alone: in a function, where they depend on its attributes, or with
-  /// constants in external files.
+  /// Gives the number of places that cannot be run alone: in a function, where they depend on its attributes,
+  /// or with constants in external files.
   int alone_impossible() const { return impossible_; }
 
  private:

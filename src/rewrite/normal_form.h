@@ -149,7 +149,8 @@ class NormalForm {
   std::string_view op(NodeId node) const;
 
  private:
-  /// Tells whether a node has the operands that its operator cannot do without; hostile models leave them out.
+  /// Tells whether a node has the operands that its operator cannot do without; hostile models leave them
+  /// out.
   bool has_operands(NodeId node, std::string_view name) const;
 
   Bound bound_of(ValueId value) const;

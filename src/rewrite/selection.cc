@@ -19,9 +19,10 @@ std::string Selection::find(std::vector<std::pair<std::string, bool>>& patterns,
   const std::string names[] = {std::string(output), std::string(node), fmt::format("{}:{}", scope, output)};
   std::string first;
   for (auto& [pattern, used] : patterns) {
-    const bool named = std::any_of(std::begin(names), std::end(names), [&pattern = pattern](const auto& name) {
-      return !name.empty() && (name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0);
-    });
+    const bool named =
+        std::any_of(std::begin(names), std::end(names), [&pattern = pattern](const auto& name) {
+          return !name.empty() && (name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0);
+        });
     if (!named) continue;
     used = true;
     if (first.empty()) first = pattern;
@@ -65,15 +66,16 @@ void Selection::refuse_unused(const Injection& injection) const {
       return place.op == site.op && place.scope == site.scope && place.output == site.output;
     });
     if (done) continue;
-    const auto refused = std::find_if(injection.misses.begin(), injection.misses.end(), [&](const auto& miss) {
-      return place.op == miss.op && place.scope == miss.scope && place.output == miss.output;
-    });
-    throw InputError(
-        fmt::format("the plan's place {} at `{}` in {} is not one: {}", place.op, place.output, place.scope,
-                    refused == injection.misses.end()
-                        ? "nothing that the operator defines is made there"
-                        : fmt::format("{}{}{}", code(refused->reason), refused->detail.empty() ? "" : ", ",
-                                      refused->detail)));
+    const auto refused =
+        std::find_if(injection.misses.begin(), injection.misses.end(), [&](const auto& miss) {
+          return place.op == miss.op && place.scope == miss.scope && place.output == miss.output;
+        });
+    throw InputError(fmt::format("the plan's place {} at `{}` in {} is not one: {}", place.op, place.output,
+                                 place.scope,
+                                 refused == injection.misses.end()
+                                     ? "nothing that the operator defines is made there"
+                                     : fmt::format("{}{}{}", code(refused->reason),
+                                                   refused->detail.empty() ? "" : ", ", refused->detail)));
   }
 }
 

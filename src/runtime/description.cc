@@ -22,8 +22,8 @@ constexpr std::pair<ShapeRule, std::string_view> rules[] = {{ShapeRule::broadcas
                                                             {ShapeRule::function, "function"},
                                                             {ShapeRule::computed, "computed"}};
 constexpr std::pair<AttributeType, std::string_view> attribute_types[] = {
-    {AttributeType::float_, "float"},  {AttributeType::int_, "int"},  {AttributeType::string, "string"},
-    {AttributeType::tensor, "tensor"}, {AttributeType::floats, "floats"}, {AttributeType::ints, "ints"},
+    {AttributeType::float_, "float"},   {AttributeType::int_, "int"},      {AttributeType::string, "string"},
+    {AttributeType::tensor, "tensor"},  {AttributeType::floats, "floats"}, {AttributeType::ints, "ints"},
     {AttributeType::strings, "strings"}};
 
 template <class T, size_t N>

@@ -22,7 +22,15 @@ enum class Arity { required, optional, variadic };
 enum class ShapeRule { broadcast, same, function, computed };
 
 /// Numbers are those of ONNX AttributeProto.AttributeType.
-enum class AttributeType : int32_t { float_ = 1, int_ = 2, string = 3, tensor = 4, floats = 6, ints = 7, strings = 8 };
+enum class AttributeType : int32_t {
+  float_ = 1,
+  int_ = 2,
+  string = 3,
+  tensor = 4,
+  floats = 6,
+  ints = 7,
+  strings = 8
+};
 
 /// Holds an attribute's value; floats are kept as double, to be rounded once where they are used.
 using AttributeValue = std::variant<std::monostate, double, int64_t, std::string, std::vector<double>,
@@ -33,8 +41,8 @@ struct PortDescription {
   Arity arity = Arity::required;
 };
 
-/// Gives the element types of one kernel, in the order of the inputs and outputs; undefined for a variadic input whose
-/// tensors each have their own.
+/// Gives the element types of one kernel, in the order of the inputs and outputs; undefined for a variadic
+/// input whose tensors each have their own.
 struct Overload {
   std::vector<DataType> inputs;
   std::vector<DataType> outputs;
@@ -71,15 +79,16 @@ struct OperatorDescription {
 struct LibraryDescription {
   std::filesystem::path file;
   std::string graft_version;
-  std::string json;  ///< as the library gave it, or as it was recorded
-  bool recorded = false;  ///< it does not describe itself: what it registers was listed, without attributes and definitions
+  std::string json;       ///< as the library gave it, or as it was recorded
+  bool recorded = false;  ///< it does not describe itself: what it registers was listed, without attributes
+                          ///< and definitions
   std::vector<OperatorDescription> operators;
 };
 
-/// Loads the library in a child process and reads its description; of one that was not made with Graft, records
-/// what it registers. InputError names the file and the cause: missing, a folder, not a shared library, for another
-/// machine, a missing dependency (named), neither graft_describe nor RegisterCustomOps, another ABI, invalid JSON,
-/// or a library that crashed, left or hung.
+/// Loads the library in a child process and reads its description; of one that was not made with Graft,
+/// records what it registers. InputError names the file and the cause: missing, a folder, not a shared
+/// library, for another machine, a missing dependency (named), neither graft_describe nor RegisterCustomOps,
+/// another ABI, invalid JSON, or a library that crashed, left or hung.
 LibraryDescription describe_library(const std::filesystem::path& file,
                                     std::chrono::milliseconds patience = std::chrono::seconds(20));
 

@@ -114,10 +114,10 @@ ordered_json types_of(const std::vector<DataType>& types, DataType open) {
 }
 
 /// Serve for a port whose type the library leaves open.
-constexpr DataType open_types[] = {DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16,
-                                   DataType::int8,    DataType::int16,   DataType::int32,   DataType::int64,
-                                   DataType::uint8,   DataType::uint16,  DataType::uint32,  DataType::uint64,
-                                   DataType::boolean, DataType::string};
+constexpr DataType open_types[] = {
+    DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16, DataType::int8,
+    DataType::int16,   DataType::int32,   DataType::int64,   DataType::uint8,    DataType::uint16,
+    DataType::uint32,  DataType::uint64,  DataType::boolean, DataType::string};
 
 class Writer {
  public:
@@ -134,24 +134,27 @@ class Writer {
     }
     for (size_t i = 0; i < op.GetOutputTypeCount(&op); ++i) {
       outputs.push_back(static_cast<DataType>(op.GetOutputType(&op, i)));
-      const auto kind = op.GetOutputCharacteristic ? op.GetOutputCharacteristic(&op, i) : INPUT_OUTPUT_REQUIRED;
+      const auto kind =
+          op.GetOutputCharacteristic ? op.GetOutputCharacteristic(&op, i) : INPUT_OUTPUT_REQUIRED;
       output_ports.push_back({{"name", i ? fmt::format("y{}", i) : "y"}, {"arity", arity_word(kind)}});
     }
     const char* provider = op.GetExecutionProviderType ? op.GetExecutionProviderType(&op) : nullptr;
     const std::string where = provider && *provider ? provider : "CPUExecutionProvider";
-    const auto [place, fresh] = known_.emplace(fmt::format("{}|{}|{}", domain, name, where), operators_.size());
+    const auto [place, fresh] =
+        known_.emplace(fmt::format("{}|{}|{}", domain, name, where), operators_.size());
     if (fresh) {
-      operators_.push_back({{"domain", domain},
-                            {"name", name},
-                            {"since_version", op.version >= 17 && op.GetStartVersion ? op.GetStartVersion(&op) : 1},
-                            {"kind", "tensor"},
-                            {"provider", where},
-                            {"inputs", input_ports},
-                            {"outputs", output_ports},
-                            {"overloads", ordered_json::array()},
-                            {"attributes", ordered_json::array()},
-                            {"shape", op.version >= 17 && op.InferOutputShapeFn ? "function" : "computed"},
-                            {"definitions", ordered_json::array()}});
+      operators_.push_back(
+          {{"domain", domain},
+           {"name", name},
+           {"since_version", op.version >= 17 && op.GetStartVersion ? op.GetStartVersion(&op) : 1},
+           {"kind", "tensor"},
+           {"provider", where},
+           {"inputs", input_ports},
+           {"outputs", output_ports},
+           {"overloads", ordered_json::array()},
+           {"attributes", ordered_json::array()},
+           {"shape", op.version >= 17 && op.InferOutputShapeFn ? "function" : "computed"},
+           {"definitions", ordered_json::array()}});
     }
     ordered_json& overloads = operators_[place->second]["overloads"];
     const auto is_open = [](DataType type) { return type == DataType::undefined; };

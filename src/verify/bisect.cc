@@ -61,7 +61,8 @@ std::vector<std::string> common_values(const Cut& reference, const Cut& candidat
       if (output == graph::none) continue;
       const std::string name(index.value(output).name);
       const NodeId other = reference.maker(name);
-      if (other != graph::none && reference.index().proto(other).op_type() != "Constant") values.push_back(name);
+      if (other != graph::none && reference.index().proto(other).op_type() != "Constant")
+        values.push_back(name);
     }
   }
   return values;
@@ -69,9 +70,10 @@ std::vector<std::string> common_values(const Cut& reference, const Cut& candidat
 
 }  // namespace
 
-std::optional<Culprit> bisect(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& reference,
-                              const std::filesystem::path& candidate, const JudgeOptions& options,
-                              const InputPlan& plan, const std::function<void(const std::string&)>& say) {
+std::optional<Culprit> bisect(std::shared_ptr<runtime::Runtime> runtime,
+                              const std::filesystem::path& reference, const std::filesystem::path& candidate,
+                              const JudgeOptions& options, const InputPlan& plan,
+                              const std::function<void(const std::string&)>& say) {
   Cut first(reference), second(candidate);
   const std::vector<std::string> values = common_values(first, second);
   JudgeOptions each = options;
@@ -85,7 +87,8 @@ std::optional<Culprit> bisect(std::shared_ptr<runtime::Runtime> runtime, const s
       return "";
     }
   };
-  size_t good = 0, bad = values.size();  // values before `good` are the same; that at `bad` is not, if there is one
+  size_t good = 0,
+         bad = values.size();  // values before `good` are the same; that at `bad` is not, if there is one
   std::string reason;
   while (good < bad) {
     say(fmt::format("looking for the first node that differs, {} left", bad - good));
@@ -99,8 +102,8 @@ std::optional<Culprit> bisect(std::shared_ptr<runtime::Runtime> runtime, const s
     }
   }
   if (reason.empty()) return {};
-  return Culprit{values[bad], first.describe(first.maker(values[bad])), second.describe(second.maker(values[bad])),
-                 reason};
+  return Culprit{values[bad], first.describe(first.maker(values[bad])),
+                 second.describe(second.maker(values[bad])), reason};
 }
 
 }  // namespace graft::verify

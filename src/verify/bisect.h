@@ -20,11 +20,12 @@ struct Culprit {
   std::string reason;                          ///< as Judgement has it
 };
 
-/// Judges values of the main graph that bear the same name in both models, by halves: a drift is taken to stay on the
-/// way to the outputs. `plan` is settled. Nothing when no value between inputs and outputs drifts by itself, or the
-/// models share none. `say` is told what goes on. InputError as for judge().
-std::optional<Culprit> bisect(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& reference,
-                              const std::filesystem::path& candidate, const JudgeOptions& options,
-                              const InputPlan& plan, const std::function<void(const std::string&)>& say);
+/// Judges values of the main graph that bear the same name in both models, by halves: a drift is taken to
+/// stay on the way to the outputs. `plan` is settled. Nothing when no value between inputs and outputs drifts
+/// by itself, or the models share none. `say` is told what goes on. InputError as for judge().
+std::optional<Culprit> bisect(std::shared_ptr<runtime::Runtime> runtime,
+                              const std::filesystem::path& reference, const std::filesystem::path& candidate,
+                              const JudgeOptions& options, const InputPlan& plan,
+                              const std::function<void(const std::string&)>& say);
 
 }  // namespace graft::verify

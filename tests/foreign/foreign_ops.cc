@@ -9,11 +9,14 @@ namespace {
 
 /// Is y = x for x > 0, else alpha * x; the attribute is read by hand, so nobody but this code knows of it.
 template <class T> struct Leaky {
-  Leaky(const OrtApi*, const OrtKernelInfo* info) { alpha = Ort::ConstKernelInfo(info).GetAttribute<float>("alpha"); }
+  Leaky(const OrtApi*, const OrtKernelInfo* info) {
+    alpha = Ort::ConstKernelInfo(info).GetAttribute<float>("alpha");
+  }
   void Compute(const Ort::Custom::Tensor<T>& x, Ort::Custom::Tensor<T>& y) {
     const T* from = x.Data();
     T* to = y.Allocate(x.Shape());
-    for (int64_t i = 0; i < x.NumberOfElement(); ++i) to[i] = from[i] > 0 ? from[i] : static_cast<T>(alpha) * from[i];
+    for (int64_t i = 0; i < x.NumberOfElement(); ++i)
+      to[i] = from[i] > 0 ? from[i] : static_cast<T>(alpha) * from[i];
   }
   float alpha;
 };
@@ -31,7 +34,7 @@ void hard_swish(const Ort::Custom::Tensor<float>& x, Ort::Custom::Tensor<float>&
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) OrtStatus* RegisterCustomOps(OrtSessionOptions* options,
-                                                                              const OrtApiBase* base) {
+                                                                               const OrtApiBase* base) {
   Ort::Global<void>::api_ = base->GetApi(ORT_API_VERSION);
   using Op = std::unique_ptr<Ort::Custom::OrtLiteCustomOp>;
   constexpr const char* cpu = "CPUExecutionProvider";

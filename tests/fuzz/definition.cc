@@ -10,24 +10,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace graft;
   using namespace graft::rewrite;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const Signature signature{"my.ops",
-                            "Op",
-                            {"x", "w"},
-                            {"y"},
-                            {"alpha", "axes"},
-                            {onnx::AttributeProto::FLOAT, onnx::AttributeProto::INTS}};
+  const Signature signature{"my.ops",          "Op",
+                            {"x", "w"},        {"y"},
+                            {"alpha", "axes"}, {onnx::AttributeProto::FLOAT, onnx::AttributeProto::INTS}};
   try {
     parse_definitions(text, "fuzz");
-  } catch (const InputError&) {
-  }
+  } catch (const InputError&) {}
   try {
     const Definition definition = parse_definition(text, 17, signature);
     for (const int64_t opset : {7, 11, 13, 17, 22}) {
       for (const bool follows : {false, true}) {
         try {
           write_function(definition, {DataType::float64, follows, opset});
-        } catch (const OpsetError&) {
-        }
+        } catch (const OpsetError&) {}
       }
     }
     const Pattern pattern(definition);
@@ -42,7 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (index.output(node) == graph::none) continue;
       if (!matcher.match(pattern, index.output(node))) matcher.nearest_miss(pattern, index.output(node));
     }
-  } catch (const InputError&) {
-  }
+  } catch (const InputError&) {}
   return 0;
 }

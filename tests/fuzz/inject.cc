@@ -1,4 +1,5 @@
-// Injects operators into any model, and checks that a second time changes nothing and that all comes out again.
+// Injects operators into any model, and checks that a second time changes nothing and that all comes out
+// again.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +22,9 @@ runtime::LibraryDescription describe() {
       {"Gelu", "y = Mul(Mul(0.5, x), Add(1, Erf(Div(x, 1.4142135623730951))))"},
       {"Mish", "y = Mul(x, Tanh(Log(Add(1, Exp(x)))))"},
       {"Leaky", "y = Where(Greater(x, 0), x, Mul(@alpha, x))"},
-      {"Norm", "c = Sub(x, ReduceMean<axes=[-1]>(x)); y = Div(c, Sqrt(Add(ReduceMean<axes=[-1]>(Mul(c, c)), @alpha)))"}};
+      {"Norm",
+       "c = Sub(x, ReduceMean<axes=[-1]>(x)); y = Div(c, Sqrt(Add(ReduceMean<axes=[-1]>(Mul(c, c)), "
+       "@alpha)))"}};
   runtime::LibraryDescription library;
   for (const auto& [name, text] : operators) {
     runtime::OperatorDescription& op = library.operators.emplace_back();
@@ -61,7 +64,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(model.SerializeAsString() == once, "injecting again changes nothing");
     const auto ejection = rewrite::eject(model, libraries, {});
     require(ejection.places.size() > 0, "what was injected is ejected");
-  } catch (const InputError&) {
-  }
+  } catch (const InputError&) {}
   return 0;
 }

@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       constants.elements(value, 1000);
       types.of(value);
     }
-    for (graph::ScopeId scope = 0; scope < index.scope_count(); ++scope) graph::topological_order(index, scope);
+    for (graph::ScopeId scope = 0; scope < index.scope_count(); ++scope)
+      graph::topological_order(index, scope);
   }
   try {
     rewrite::eject(model, {}, {});

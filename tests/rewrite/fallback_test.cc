@@ -69,11 +69,14 @@ TEST(Fallback, LiteralsFollowTheTypeOfTheCall) {
 }
 
 TEST(Fallback, SitesOfSeveralTypesBringTheirLiterals) {
-  const Fallback older = write_fallback(op("y = Mul(@alpha, Add(Add(x, 3), 0.1))"), {DataType::float32, DataType::float64}, 13);
-  EXPECT_EQ(spelled(older), "Constant.value@graft_k3 Add Constant.value@graft_k0p1 Add Constant.value@graft_alpha Mul ");
+  const Fallback older =
+      write_fallback(op("y = Mul(@alpha, Add(Add(x, 3), 0.1))"), {DataType::float32, DataType::float64}, 13);
+  EXPECT_EQ(spelled(older),
+            "Constant.value@graft_k3 Add Constant.value@graft_k0p1 Add Constant.value@graft_alpha Mul ");
   ASSERT_EQ(older.literals.size(), 3u);
   const int last = older.function.attribute_size() - 1;
-  for (int at = 0; at < 3; ++at) EXPECT_EQ(older.function.attribute(last - 2 + at), older.literals[static_cast<size_t>(at)].name);
+  for (int at = 0; at < 3; ++at)
+    EXPECT_EQ(older.function.attribute(last - 2 + at), older.literals[static_cast<size_t>(at)].name);
   const auto literal = make_literal(older.literals[1], DataType::float64, {});
   EXPECT_EQ(literal.name(), "graft_k0p1");
   EXPECT_EQ(graph::read_element(literal.t(), 0), 0.1);
@@ -88,7 +91,10 @@ TEST(Fallback, AFunctionThatGraftWroteIsRecognised) {
       EXPECT_TRUE(recognise(function, own, DataType::float32, opset));
       EXPECT_FALSE(recognise(function, other, DataType::float32, opset));
     }
-    EXPECT_EQ(recognise(write_fallback(own, {DataType::float32}, opset).function, own, DataType::float64, opset).has_value(), opset >= 15);
+    EXPECT_EQ(
+        recognise(write_fallback(own, {DataType::float32}, opset).function, own, DataType::float64, opset)
+            .has_value(),
+        opset >= 15);
   }
 }
 
@@ -117,8 +123,7 @@ TEST(Fallback, WhatAnOpsetLacksIsRefused) {
   EXPECT_NO_THROW(write_body(op("y = Mish(x)"), DataType::float32, 18));
   EXPECT_EQ(spelled(write_body(op("y = Where(GreaterOrEqual(x, x), x, x)"), DataType::float32, 11)),
             "Greater Equal Or Where ");
-  EXPECT_THROW(write_body(op("y = Where(GreaterOrEqual(x, x), x, x)"), DataType::float32, 9),
-               OpsetError);
+  EXPECT_THROW(write_body(op("y = Where(GreaterOrEqual(x, x), x, x)"), DataType::float32, 9), OpsetError);
   EXPECT_THROW(write_body(op("y = other::Thing(x)"), DataType::float32, 17), InputError);
 }
 

@@ -300,7 +300,8 @@ TEST(Inject, AnAttributeThatTheOperatorDoesNotKnowIsNoted) {
   const Injection injection = inject(model, {known}, {});
   ASSERT_EQ(injection.notes.size(), 1u);
   EXPECT_EQ(injection.notes[0],
-            "my.ops:HardSwish that makes `y` has an attribute `alhpa`, which the operator does not know; did you mean "
+            "my.ops:HardSwish that makes `y` has an attribute `alhpa`, which the operator does not know; did "
+            "you mean "
             "`alpha`?");
 }
 

@@ -38,9 +38,10 @@ class ProfileFolder {
   std::filesystem::path path_;
 };
 
-/// Gives how many runs to profile: what takes about a second, and no more than ORT's profile holds.
-int profiled_runs(double slowest_ms) {
-  return static_cast<int>(std::clamp(1000 / std::max(slowest_ms, 0.01), 10.0, 50.0));
+/// Gives how many runs of each model to profile: half of the time of the timed rounds, and no more than ORT's profile
+/// holds.
+int profiled_runs(double slowest_ms, double seconds) {
+  return static_cast<int>(std::clamp(seconds * 250 / std::max(slowest_ms, 0.01), 12.0, 50.0));
 }
 
 Session load(const std::shared_ptr<runtime::Runtime>& runtime, const Request& request,
@@ -66,7 +67,7 @@ void profile_models(const std::shared_ptr<runtime::Runtime>& runtime, const Requ
     slowest = std::max(slowest, found.models[i].milliseconds.median);
   }
   for (Session& session : sessions) runs.push_back(session.prepare(inputs));
-  const int count = static_cast<int>(profile_warm_up) + profiled_runs(slowest);
+  const int count = static_cast<int>(profile_warm_up) + profiled_runs(slowest, request.seconds);
   for (int round = 0; round < count; ++round) {
     for (size_t i = 0; i < runs.size(); ++i) {
       if (request.threads > 1) rest_between_sessions();
@@ -163,6 +164,7 @@ Measurement measure(std::shared_ptr<runtime::Runtime> runtime, const Request& re
   }
   Measurement found;
   found.plan = verify::settle(sessions[0], request.plan);
+  if (two) verify::settle(sessions[1], found.plan);  // says what is wrong when the other refuses these shapes
   const std::vector<runtime::Tensor> inputs = verify::make_inputs(sessions[0], found.plan);
   std::optional<verify::Judgement> judgement;
   if (two && request.verify) {

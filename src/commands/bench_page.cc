@@ -106,7 +106,7 @@ std::string speedup_chart(const Measurement& found) {
   const double all = milliseconds_of_nodes(found.models[0].profile);
   for (const OperatorPair& pair : operators.pairs) {
     if (groups.size() >= most_types) break;
-    if (pair.speedup && pair.first_ms >= smallest_share * all) add(label_of(pair.op), *pair.speedup);
+    if (pair.speedup && pair.speedup->interval && pair.first_ms >= smallest_share * all) add(label_of(pair.op), *pair.speedup);
   }
   return report::html_section(
       "Speed-up",
@@ -248,12 +248,18 @@ std::string pairs_table(const Measurement& found) {
   HtmlTable table({"operator type", "calls, model", "calls, other", "model (ms)", "other (ms)", "speed-up (95 % interval)"},
                   {Align::left, Align::right, Align::right, Align::right, Align::right, Align::left});
   const auto add = [&](const std::string& name, const OperatorPair& pair) {
-    table.add({name, std::to_string(pair.first_calls), std::to_string(pair.second_calls), time_text(pair.first_ms),
-               time_text(pair.second_ms), pair.speedup ? speedup_text(*pair.speedup) : "-"});
+    const auto time = [](size_t calls, double ms) { return calls ? time_text(ms) : "-"; };
+    table.add({name, std::to_string(pair.first_calls), std::to_string(pair.second_calls),
+               time(pair.first_calls, pair.first_ms), time(pair.second_calls, pair.second_ms),
+               pair.speedup ? speedup_text(*pair.speedup) : "-"});
   };
   if (found.pair->operators.changed.first_calls + found.pair->operators.changed.second_calls > 0)
     add("all that changed", found.pair->operators.changed);
-  for (const OperatorPair& pair : found.pair->operators.pairs) add(report::printable(pair.op), pair);
+  for (const bool same_work : {false, true}) {
+    for (const OperatorPair& pair : found.pair->operators.pairs) {
+      if (pair.same_work == same_work) add((same_work ? "" : "\u2003") + report::printable(pair.op), pair);
+    }
+  }
   return report::html_section(
       "Operator types of both models",
       "A speed-up stands where both models call the type as often, on as many bytes, and for all other types together.",
@@ -281,6 +287,7 @@ std::string operators_table(const Measurement& found, const ModelMeasurement& mo
 
 std::string conditions_table(const BenchContext& context, const Measurement& found) {
   HtmlTable table({"what", "value"}, {Align::left, Align::left});
+  table.wrap_last();
   table.add({"model", context.request.model.string()});
   if (context.two()) table.add({"other", context.request.other.string()});
   for (const auto& library : context.request.libraries) table.add({"library", library.string()});
@@ -337,8 +344,7 @@ void write_bench_page(const std::filesystem::path& file, const BenchContext& con
   if (found.pair) content += speedup_chart(found);
   content += time_chart(context, found) + roofline(context, found);
   if (found.pair && found.pair->judgement) content += drift_chart(*found.pair->judgement);
-  content += turns_chart(context, found);
-  content += "</div>\n" + times_table(found);
+  content += turns_chart(context, found) + times_table(found) + "</div>\n";
   if (found.pair) content += pairs_table(found);
   content += operators_table(found, found.models[0], "model");
   if (context.two()) content += operators_table(found, found.models[1], "other");

@@ -95,9 +95,11 @@ void print_pairs(const Measurement& found) {
   if (operators.changed.first_calls + operators.changed.second_calls > 0)
     add_pair(table, "all that changed", operators.changed);
   const double all = milliseconds_of_nodes(found.models[0].profile);
-  for (const OperatorPair& pair : operators.pairs) {
-    if (std::max(pair.first_ms, pair.second_ms) < smallest_share * all) continue;
-    add_pair(table, (pair.same_work ? "" : "  ") + report::printable(pair.op), pair);
+  for (const bool same_work : {false, true}) {
+    for (const OperatorPair& pair : operators.pairs) {
+      if (pair.same_work != same_work || std::max(pair.first_ms, pair.second_ms) < smallest_share * all) continue;
+      add_pair(table, (same_work ? "" : "  ") + report::printable(pair.op), pair);
+    }
   }
   fmt::print("\n{}", table.text());
 }

@@ -103,10 +103,7 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
   const bool logarithmic = options.axis.logarithmic;
   Range range;
   for (const BarGroup& group : groups) {
-    for (const BarGroup::Bar& bar : group.bars) {
-      range.take(bar.value, logarithmic);
-      if (bar.interval) range.take(bar.interval->second, logarithmic);
-    }
+    for (const BarGroup::Bar& bar : group.bars) range.take(bar.value, logarithmic);
   }
   if (options.mark) range.take(*options.mark, logarithmic);
   if (range.empty()) range = {0.1, 1};
@@ -114,11 +111,14 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
     range.least /= 10;  // so that the smallest has a bar too
     range = rounded(range, true);
   } else {
-    range = {0, range.most * 1.02};
+    range = {0, range.most * 1.25};  // an interval that goes on beyond is cut off: it says nothing anyway
   }
   constexpr double label_height = 22, bar_height = 12, bar_gap = 3, group_gap = 12, axis_height = 44, left = 4, right = 12;
   const Scale scale(options.axis, range.least, range.most, left, width - right);
   std::string marks, bars;
+  const auto mark = [&](double from, double to) {
+    if (options.mark) bars += line("mark", scale.at(*options.mark), from, scale.at(*options.mark), to);
+  };
   double y = 2;
   for (const BarGroup& group : groups) {
     bars += text_at(left, y + 15, "start", group.label) + text_at(width - right, y + 15, "end", group.text, "soft");
@@ -134,6 +134,7 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
         bars += line("whisker", from, middle, to, middle) + line("whisker", from, middle - 4, from, middle + 4) +
                 line("whisker", to, middle - 4, to, middle + 4);
       }
+      mark(y - bar_gap, y + bar_height + bar_gap);
       y += bar_height + bar_gap;
     }
     y += group_gap;
@@ -146,7 +147,6 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
     bars += text_at(x, foot + 17, anchor, scale.text(tick), "soft");
   }
   bars += text_at(width / 2, foot + 38, "middle", options.axis.label, "soft");
-  if (options.mark) bars += line("mark", scale.at(*options.mark), 0, scale.at(*options.mark), foot);
   return svg(options.title, foot + axis_height, marks + bars);
 }
 
@@ -163,13 +163,13 @@ std::string Plot::svg(const std::string& title) const {
   }
   x_range = rounded(x_range, x_.logarithmic);
   y_range = rounded(y_range, y_.logarithmic);
-  constexpr double height = 340, left = 74, right = 14, top = 28, bottom = 52;
+  constexpr double height = 340, left = 74, right = 14, top = 28, bottom = 60;
   const Scale x(x_, x_range.least, x_range.most, left, width - right);
   const Scale y(y_, y_range.least, y_range.most, height - bottom, top);
   std::string content;
   for (const double tick : x.ticks(6)) {
     content += line("rule", x.at(tick), top, x.at(tick), height - bottom);
-    content += text_at(x.at(tick), height - bottom + 19, x.at(tick) > width - right - 24 ? "end" : "middle", x.text(tick), "soft");
+    content += text_at(x.at(tick), height - bottom + 26, x.at(tick) > width - right - 24 ? "end" : "middle", x.text(tick), "soft");
   }
   for (const double tick : y.ticks(6)) {
     content += line("rule", left, y.at(tick), width - right, y.at(tick));

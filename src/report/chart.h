@@ -39,7 +39,8 @@ struct BarOptions {
   std::optional<double> mark = {};  ///< a line that bars end before or after
 };
 
-/// Draws horizontal bars from 0, or on a logarithmic axis from a decade below the smallest; figures of 0 have no bar there.
+/// Draws horizontal bars from 0 (an interval that reaches far beyond the longest is cut off), or on a logarithmic axis from a decade below the smallest; figures of 0
+/// have no bar there.
 std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& options);
 
 /// Draws points and curves over two axes.

@@ -20,18 +20,19 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywh
 h2 { font-size: 1.1rem; margin: 0 0 4px; overflow-wrap: anywhere; }
 p { margin: 0 0 12px; overflow-wrap: anywhere; }
 .verdict { font-size: 1.15rem; }
-.soft, section > p { color: var(--soft); font-size: .9rem; }
+p.soft, section > p { color: var(--soft); font-size: .9rem; }
 .grid { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); margin-top: 16px; }
 .tiles { display: grid; gap: 12px; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); margin-top: 16px; }
 section, .tile, .notice { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px; min-width: 0; }
 main > section { margin-top: 16px; }
 .tile b { display: block; font-size: 1.6rem; line-height: 1.25; font-weight: 650; }
-.tile span { display: block; color: var(--soft); font-size: .85rem; }
+.tile span { display: block; text-wrap: balance; color: var(--soft); font-size: .85rem; }
 .notice { margin-top: 16px; color: var(--warn); background: var(--warn-back); border-color: var(--warn); overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 10px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
+.wrap td:last-child { white-space: normal; overflow-wrap: anywhere; }
 th.right, td.right { text-align: right; }
 th:first-child, td:first-child { position: sticky; left: 0; background: var(--card); padding-left: 0; }
 tbody tr:last-child td { border-bottom: 0; }
@@ -44,12 +45,14 @@ svg .whisker { stroke: var(--ink); stroke-width: 1.5; }
 svg .curve { fill: none; stroke: var(--ink); stroke-width: 2; }
 svg .bar.a, svg .dot.a { fill: var(--a); } svg .bar.b, svg .dot.b { fill: var(--b); } svg .bar.good { fill: var(--good); }
 svg .bar.soft { fill: var(--soft); }
-svg .dot { fill-opacity: .65; }
+svg .dot { fill-opacity: .55; }
 .key { display: flex; flex-wrap: wrap; gap: 4px 16px; font-size: .9rem; color: var(--soft); margin-bottom: 8px; }
+.key span { overflow-wrap: anywhere; min-width: 0; }
 .key i { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 6px; vertical-align: -1px; }
 .key i.a { background: var(--a); } .key i.b { background: var(--b); } .key i.curve { height: 3px; background: var(--ink); vertical-align: 4px; }
 @media (max-width: 600px) { main { padding: 16px 12px 32px; } section, .tile, .notice { padding: 12px; } svg text { font-size: 17px; }
-  .tiles { grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); } .tile b { font-size: 1.35rem; } }
+  .tiles { grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); } .tile b { font-size: 1.35rem; }
+  .tile:last-child:nth-child(odd) { grid-column: 1 / -1; } }
 )";
 
 /// Gives the length of the UTF-8 character that begins here; 0 when none does.
@@ -111,8 +114,8 @@ void HtmlTable::add(const std::vector<std::string>& cells) {
 
 std::string HtmlTable::text() const {
   return fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n", head_,
-      body_);
+      "<div class=\"scroll\" tabindex=\"0\"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      wrap_last_ ? " class=\"wrap\"" : "", head_, body_);
 }
 
 std::string html_section(const std::string& heading, const std::string& explanation, const std::string& content) {

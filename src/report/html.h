@@ -22,9 +22,13 @@ class HtmlTable {
   /// Adds a row; cells are escaped, those that are missing stay empty.
   void add(const std::vector<std::string>& cells);
 
+  /// Lets the last column break its lines, where the others make the table wide.
+  void wrap_last() { wrap_last_ = true; }
+
   std::string text() const;
 
  private:
+  bool wrap_last_ = false;
   std::vector<Align> aligns_;
   std::string head_, body_;
 };

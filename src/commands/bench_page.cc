@@ -152,12 +152,14 @@ std::string time_chart(const BenchContext& context, const Measurement& found) {
 /// Draws what each node moves against the time that it takes, and what a copy would take.
 std::string roofline(const BenchContext& context, const Measurement& found) {
   report::Plot plot({"bytes moved by a node", true, bytes_text}, {"time", true, duration_text});
-  size_t shown = 0, all = 0;
+  size_t left_out = 0, all = 0;
   for (size_t i = 0; i < found.models.size(); ++i) {
     for (const bench::NodeUse& node : found.models[i].profile.nodes) {
       ++all;
-      if (!node.bytes() || *node.bytes() == 0) continue;
-      ++shown;
+      if (!node.bytes() || *node.bytes() == 0) {
+        ++left_out;
+        continue;
+      }
       plot.add_point({static_cast<double>(*node.bytes()), node.milliseconds, i ? "b" : "a",
                       fmt::format("{} {}: {} MB in {} ms", node.op, report::printable(node.name),
                                   megabytes_text(*node.bytes()), time_text(node.milliseconds))});
@@ -173,9 +175,11 @@ std::string roofline(const BenchContext& context, const Measurement& found) {
   return report::html_section(
       "Roofline",
       fmt::format("Each point is a node: the bytes of its inputs and outputs, and its time. On the line it is as fast as a "
-                  "copy; above it, it computes or waits. {} of {} nodes are shown: the others move nothing, or ONNX Runtime "
-                  "does not tell their tensors. Its clock counts whole microseconds.",
-                  shown, all),
+                  "copy; above it, it computes or waits. ONNX Runtime's clock counts whole microseconds.{}",
+                  left_out > 0 ? fmt::format(" {} of {} nodes are left out: they move nothing, or ONNX Runtime does not tell "
+                                             "their tensors.",
+                                             left_out, all)
+                               : ""),
       report::chart_key(key) + plot.svg("Time of each node against the bytes that it moves, with the time of a copy"));
 }
 
@@ -226,15 +230,24 @@ std::string drift_chart(const verify::Judgement& judgement) {
 }
 
 std::string times_table(const Measurement& found) {
-  HtmlTable table({"", "p10 (ms)", "median (ms)", "p90 (ms)", "moved (MB)", "GB/s", "of a copy"},
-                  {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
-  for (size_t i = 0; i < found.models.size(); ++i) {
-    const Figures& time = found.models[i].milliseconds;
-    const Traffic traffic = traffic_of_run(found.models[i].profile, time.median, found.copy);
-    table.add({i ? "other" : "model", time_text(time.p10), time_text(time.median), time_text(time.p90),
-               megabytes_text(traffic.bytes()), rate_text(traffic.bytes_per_second()),
-               share_text(traffic.share_of_copy())});
-  }
+  const bool two = found.models.size() == 2;
+  HtmlTable table(two ? std::vector<std::string>{"", "model", "other"} : std::vector<std::string>{"", "model"},
+                  two ? std::vector<Align>{Align::left, Align::right, Align::right} : std::vector<Align>{Align::left, Align::right});
+  const auto add = [&](const std::string& name, const auto& text_of) {
+    std::vector<std::string> row = {name};
+    for (const ModelMeasurement& model : found.models)
+      row.push_back(text_of(model.milliseconds, traffic_of_run(model.profile, model.milliseconds.median, found.copy)));
+    table.add(row);
+  };
+  add("fastest (ms)", [](const Figures& time, const Traffic&) { return time_text(time.least); });
+  add("p10 (ms)", [](const Figures& time, const Traffic&) { return time_text(time.p10); });
+  add("median (ms)", [](const Figures& time, const Traffic&) { return time_text(time.median); });
+  add("p90 (ms)", [](const Figures& time, const Traffic&) { return time_text(time.p90); });
+  add("bytes moved (MB)", [](const Figures&, const Traffic& traffic) { return megabytes_text(traffic.bytes()); });
+  add("memory traffic (GB/s)",
+      [](const Figures&, const Traffic& traffic) { return rate_text(traffic.bytes_per_second()); });
+  add("share of a copy's speed",
+      [](const Figures&, const Traffic& traffic) { return share_text(traffic.share_of_copy()); });
   std::string note;
   if (found.pair) {
     note = fmt::format("Speed-up {:.3f}x, {}. The model against itself, a moment later: {:.3f}x, {}.",

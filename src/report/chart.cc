@@ -124,15 +124,15 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
     bars += text_at(left, y + 15, "start", group.label) + text_at(width - right, y + 15, "end", group.text, "soft");
     y += label_height;
     for (const BarGroup::Bar& bar : group.bars) {
-      if (scale.shows(bar.value)) {
+      if (scale.shows(bar.value) && bar.value > 0) {
         bars += fmt::format("<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.0f}\" rx=\"2\" />\n",
                             bar.style, left, y, std::max(scale.at(bar.value) - left, 1.0), bar_height);
       }
       if (bar.interval) {
         const double middle = y + bar_height / 2;
         const double from = scale.at(bar.interval->first), to = scale.at(bar.interval->second);
-        bars += line("whisker", from, middle, to, middle) + line("whisker", from, middle - 4, from, middle + 4) +
-                line("whisker", to, middle - 4, to, middle + 4);
+        bars += line("whisker", from, middle, to, middle) + line("whisker", from, middle - 4, from, middle + 4);
+        if (bar.interval->second <= range.most) bars += line("whisker", to, middle - 4, to, middle + 4);
       }
       mark(y - bar_gap, y + bar_height + bar_gap);
       y += bar_height + bar_gap;

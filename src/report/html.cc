@@ -36,6 +36,7 @@ th { color: var(--soft); font-weight: 600; }
 th.right, td.right { text-align: right; }
 th:first-child, td:first-child { position: sticky; left: 0; background: var(--card); padding-left: 0; }
 tbody tr:last-child td { border-bottom: 0; }
+svg + .scroll { margin-top: 12px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font-size: 13px; }
 svg text.soft { fill: var(--soft); }

@@ -7,6 +7,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 scripts/setup.sh
+# shellcheck source=/dev/null
 . scripts/setup/common.sh
 . scripts/setup/packages.sh
 

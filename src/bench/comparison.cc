@@ -31,8 +31,9 @@ std::optional<Ratio> ratio_by_round(const std::vector<double>& first, const std:
 }
 
 bool same_work(const OperatorUse* first, const OperatorUse* second) {
-  return first && second && first->nodes.size() == second->nodes.size() && first->bytes_in == second->bytes_in &&
-         first->bytes_out == second->bytes_out && first->without_bytes == second->without_bytes;
+  return first && second && first->nodes.size() == second->nodes.size() &&
+         first->bytes_in == second->bytes_in && first->bytes_out == second->bytes_out &&
+         first->without_bytes == second->without_bytes;
 }
 
 }  // namespace
@@ -73,7 +74,8 @@ OperatorComparison compare_operators(const Profile& first, const Profile& second
   comparison.changed.speedup = ratio_by_round(first_changed, second_changed);
   std::stable_sort(comparison.pairs.begin(), comparison.pairs.end(),
                    [](const OperatorPair& one, const OperatorPair& other) {
-                     return std::abs(one.first_ms - one.second_ms) > std::abs(other.first_ms - other.second_ms);
+                     return std::abs(one.first_ms - one.second_ms) >
+                            std::abs(other.first_ms - other.second_ms);
                    });
   return comparison;
 }

@@ -14,15 +14,16 @@ namespace graft::bench {
 struct OperatorPair {
   std::string op;
   size_t first_calls = 0, second_calls = 0;
-  double first_ms = 0, second_ms = 0;       ///< medians of a run
-  bool same_work = false;                   ///< as many calls on as many bytes in both
-  std::optional<Ratio> speedup;             ///< first / second by runs of one round; only where both do the same work
+  double first_ms = 0, second_ms = 0;  ///< medians of a run
+  bool same_work = false;              ///< as many calls on as many bytes in both
+  std::optional<Ratio> speedup;  ///< first / second by runs of one round; only where both do the same work
 };
 
 struct OperatorComparison {
   std::vector<OperatorPair> pairs;  ///< the largest difference in time first
 
-  /// Adds up the types that do not do the same work in both: what a rewrite took away and what it put in its place.
+  /// Adds up the types that do not do the same work in both: what a rewrite took away and what it put in its
+  /// place.
   OperatorPair changed;
 };
 

@@ -23,7 +23,8 @@ constexpr double seconds_of_a_try = 0.003;
 void* (*volatile copy_bytes)(void*, const void*, size_t) = std::memcpy;
 
 /// Gives the fewest seconds for one copy of `bytes` in all, shared among the threads.
-double fastest_copy(std::vector<std::vector<std::byte>>& from, std::vector<std::vector<std::byte>>& to, size_t bytes) {
+double fastest_copy(std::vector<std::vector<std::byte>>& from, std::vector<std::vector<std::byte>>& to,
+                    size_t bytes) {
   const size_t threads = from.size();
   const size_t share = std::max<size_t>(bytes / threads, 1);
   const auto copy = [&](size_t thread, int times) {

@@ -38,8 +38,8 @@ class ProfileFolder {
   std::filesystem::path path_;
 };
 
-/// Gives how many runs of each model to profile: half of the time of the timed rounds, and no more than ORT's profile
-/// holds.
+/// Gives how many runs of each model to profile: half of the time of the timed rounds, and no more than ORT's
+/// profile holds.
 int profiled_runs(double slowest_ms, double seconds) {
   return static_cast<int>(std::clamp(seconds * 250 / std::max(slowest_ms, 0.01), 12.0, 50.0));
 }
@@ -56,8 +56,8 @@ Session load(const std::shared_ptr<runtime::Runtime>& runtime, const Request& re
 
 /// Profiles the models in turn, so that run i of one belongs to run i of the other.
 void profile_models(const std::shared_ptr<runtime::Runtime>& runtime, const Request& request,
-                    const std::vector<std::filesystem::path>& files, const std::vector<runtime::Tensor>& inputs,
-                    Measurement& found) {
+                    const std::vector<std::filesystem::path>& files,
+                    const std::vector<runtime::Tensor>& inputs, Measurement& found) {
   const ProfileFolder folder;
   std::vector<Session> sessions;
   std::vector<runtime::PreparedRun> runs;
@@ -80,10 +80,11 @@ void profile_models(const std::shared_ptr<runtime::Runtime>& runtime, const Requ
   }
 }
 
-std::vector<size_t> fallbacks_of(const Profile& profile, const std::vector<std::string>& providers) {
+std::vector<size_t> fallbacks_of(const runtime::Runtime& runtime, const Profile& profile,
+                                 const std::vector<std::string>& providers) {
   if (providers.empty()) return {};
   std::vector<std::string> asked;
-  for (const std::string& name : providers) asked.push_back(runtime::full_provider_name(name));
+  for (const std::string& name : providers) asked.push_back(runtime::find_provider(runtime, name));
   std::vector<size_t> places;
   for (size_t i = 0; i < profile.nodes.size(); ++i) {
     if (std::find(asked.begin(), asked.end(), profile.nodes[i].provider) == asked.end()) places.push_back(i);
@@ -124,27 +125,31 @@ std::vector<std::string> doubts(const Rounds& rounds) {
   std::vector<std::string> doubts;
   const Figures times = figures_of(all_turns(rounds.first));
   if (times.spread() > widest_spread) {
-    doubts.push_back(fmt::format("the machine is noisy: a tenth of the runs of the first model take {:.2f} times as long "
-                                 "as its fastest tenth, or longer",
-                                 times.spread()));
+    doubts.push_back(
+        fmt::format("the machine is noisy: a tenth of the runs of the first model take {:.2f} times as long "
+                    "as its fastest tenth, or longer",
+                    times.spread()));
   }
   if (rounds.second.empty()) return doubts;
   const Ratio speedup = ratio_of(rounds.ratios()), own = ratio_of(rounds.own_ratios());
   if (!speedup.interval) {
-    doubts.push_back(fmt::format("too few rounds for a confidence interval: {}, and 6 give one", rounds.first.size()));
+    doubts.push_back(
+        fmt::format("too few rounds for a confidence interval: {}, and 6 give one", rounds.first.size()));
     return doubts;
   }
   if (own.tells() && std::abs(std::log(own.median)) >= std::abs(std::log(speedup.median)) / 2) {
-    doubts.push_back(fmt::format("the machine changes while it is measured: the first model is {:.3f} times as fast as "
-                                 "itself a moment before",
-                                 own.median));
+    doubts.push_back(
+        fmt::format("the machine changes while it is measured: the first model is {:.3f} times as fast as "
+                    "itself a moment before",
+                    own.median));
   }
   const auto [early, late] = halves_of(rounds.ratios());
   if (early.interval && late.interval &&
       (early.interval->upper < late.interval->lower || late.interval->upper < early.interval->lower)) {
-    doubts.push_back(fmt::format("the two halves of the rounds disagree: {:.3f} and {:.3f}; measure again, on a machine "
-                                 "that does nothing else",
-                                 early.median, late.median));
+    doubts.push_back(
+        fmt::format("the two halves of the rounds disagree: {:.3f} and {:.3f}; measure again, on a machine "
+                    "that does nothing else",
+                    early.median, late.median));
   }
   return doubts;
 }
@@ -195,7 +200,8 @@ Measurement measure(std::shared_ptr<runtime::Runtime> runtime, const Request& re
 
   say("profiling");
   profile_models(runtime, request, files, inputs, found);
-  for (ModelMeasurement& model : found.models) model.fallbacks = fallbacks_of(model.profile, request.providers);
+  for (ModelMeasurement& model : found.models)
+    model.fallbacks = fallbacks_of(*runtime, model.profile, request.providers);
   found.warnings = doubts(found.rounds);
   if (two) {
     found.pair = pair_of(found);

@@ -35,13 +35,14 @@ struct ModelMeasurement {
   std::string file;
   Figures milliseconds;  ///< of a run, over all turns
   Profile profile;
-  std::vector<size_t> fallbacks;  ///< places in the profile's nodes: what ran on a provider that nobody asked for
+  std::vector<size_t>
+      fallbacks;  ///< places in the profile's nodes: what ran on a provider that nobody asked for
 };
 
 struct PairMeasurement {
-  Ratio speedup;       ///< time of the model over time of the other
-  Figures ratios;      ///< one figure a round
-  Ratio own;           ///< the model against itself: its earlier over its later turn in each round
+  Ratio speedup;   ///< time of the model over time of the other
+  Figures ratios;  ///< one figure a round
+  Ratio own;       ///< the model against itself: its earlier over its later turn in each round
   OperatorComparison operators;
   std::optional<verify::Judgement> judgement;
 };
@@ -59,8 +60,8 @@ struct Measurement {
 Measurement measure(std::shared_ptr<runtime::Runtime> runtime, const Request& request,
                     const std::function<void(const std::string&)>& say);
 
-/// Says what makes the figures of these rounds doubtful, one sentence each: times that spread widely, a model that differs
-/// from itself, two halves that disagree, too few rounds.
+/// Says what makes the figures of these rounds doubtful, one sentence each: times that spread widely, a model
+/// that differs from itself, two halves that disagree, too few rounds.
 std::vector<std::string> doubts(const Rounds& rounds);
 
 }  // namespace graft::bench

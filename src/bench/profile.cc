@@ -25,7 +25,8 @@ struct Event {
   double end() const { return start + duration; }
 };
 
-/// Adds up the bytes of `[{"float":[1,3]},{"int64":[]}]`; nothing when one of them is not told or has no fixed size.
+/// Adds up the bytes of `[{"float":[1,3]},{"int64":[]}]`; nothing when one of them is not told or has no
+/// fixed size.
 std::optional<uint64_t> bytes_of(const json& arguments, const char* key) {
   const auto tensors = arguments.find(key);
   if (tensors == arguments.end() || !tensors->is_array()) return std::nullopt;
@@ -64,7 +65,8 @@ struct Events {
     const json all = json::parse(text, nullptr, false);
     if (!all.is_array()) throw InputError(fmt::format("{}: is not a profile of ONNX Runtime", who));
     for (const json& each : all) {
-      if (!each.is_object() || !each.contains("ts") || !each.contains("dur") || !each.contains("name")) continue;
+      if (!each.is_object() || !each.contains("ts") || !each.contains("dur") || !each.contains("name"))
+        continue;
       if (!each["ts"].is_number() || !each["dur"].is_number() || !each["name"].is_string()) continue;
       Event event{each["name"], each["ts"].get<double>(), each["dur"].get<double>(),
                   each.value("args", json::object())};

@@ -23,7 +23,8 @@ double time_once(runtime::PreparedRun& run) {
 /// Times turns of one length.
 struct Turns {
   int runs = 1;
-  bool settle = false;  ///< one run that does not count, so that the caches are as the model leaves them itself
+  bool settle =
+      false;  ///< one run that does not count, so that the caches are as the model leaves them itself
   bool rest = false;
 
   double take(runtime::PreparedRun& run) const {
@@ -65,11 +66,12 @@ Rounds time_rounds(runtime::PreparedRun& first, runtime::PreparedRun* second, co
     fastest = std::min(fastest, time_once(first));
     if (second) fastest = std::min(fastest, time_once(*second));
   }
-  // A shorter turn would measure the clock and the scheduler; a model that runs longer than the caches remember settles
-  // nothing.
+  // A shorter turn would measure the clock and the scheduler; a model that runs longer than the caches
+  // remember settles nothing.
   constexpr double shortest_turn_ms = 1, longest_settled_ms = 5;
   Turns turns;
-  turns.runs = static_cast<int>(std::clamp(std::ceil(shortest_turn_ms / std::max(fastest, 1e-4)), 1.0, 10000.0));
+  turns.runs =
+      static_cast<int>(std::clamp(std::ceil(shortest_turn_ms / std::max(fastest, 1e-4)), 1.0, 10000.0));
   turns.settle = second != nullptr && fastest < longest_settled_ms;
   turns.rest = second != nullptr && options.threads > 1;
   rounds.runs_per_turn = turns.runs;

@@ -1,7 +1,7 @@
 #pragma once
-/// Lets you time one model, or two against each other, on a machine that is not quiet. A round has four turns, A B B A
-/// (of one model two, A A): whatever slows the machine down steadily slows both alike, and what counts is the ratio within
-/// a round.
+/// Lets you time one model, or two against each other, on a machine that is not quiet. A round has four
+/// turns, A B B A (of one model two, A A): whatever slows the machine down steadily slows both alike, and
+/// what counts is the ratio within a round.
 ///
 ///   Rounds rounds = time_rounds(first, &second, {.seconds = 4});
 ///   Ratio speedup = ratio_of(rounds.ratios());
@@ -13,10 +13,11 @@
 namespace graft::bench {
 
 struct RoundOptions {
-  int warm_up = 3;    ///< runs of each model that no figure counts
-  int rounds = 0;     ///< exactly so many; 0: as many as the seconds allow
+  int warm_up = 3;  ///< runs of each model that no figure counts
+  int rounds = 0;   ///< exactly so many; 0: as many as the seconds allow
   double seconds = 4;
-  int threads = 1;    ///< of the sessions: with several, each turn rests first, until the other session's threads sleep
+  int threads =
+      1;  ///< of the sessions: with several, each turn rests first, until the other session's threads sleep
 };
 
 /// Bounds the number of rounds that the seconds decide on.
@@ -35,8 +36,8 @@ struct Rounds {
   std::vector<double> own_ratios() const;
 };
 
-/// Waits until the threads of a session that has just run sleep: ORT's spin for a while, and would slow whoever shares
-/// their core.
+/// Waits until the threads of a session that has just run sleep: ORT's spin for a while, and would slow
+/// whoever shares their core.
 void rest_between_sessions();
 
 /// Gives all turns of a model.

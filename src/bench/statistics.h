@@ -28,10 +28,11 @@ struct Interval {
   bool contains(double value) const { return lower <= value && value <= upper; }
 };
 
-/// Gives an exact confidence interval of the median, from two order statistics: the k-th smallest and the k-th largest
-/// figure, where k is the largest for which a fair coin thrown n times shows fewer than k heads in no more than half of
-/// 1 - confidence. It assumes independent figures of one distribution and nothing of its form (the sign test turned round:
-/// Conover, Practical Nonparametric Statistics, 3rd edition, section 3.2). Nothing for fewer than 6 figures at 0.95.
+/// Gives an exact confidence interval of the median, from two order statistics: the k-th smallest and the
+/// k-th largest figure, where k is the largest for which a fair coin thrown n times shows fewer than k heads
+/// in no more than half of 1 - confidence. It assumes independent figures of one distribution and nothing of
+/// its form (the sign test turned round: Conover, Practical Nonparametric Statistics, 3rd edition,
+/// section 3.2). Nothing for fewer than 6 figures at 0.95.
 std::optional<Interval> median_interval(std::vector<double> figures, double confidence = 0.95);
 
 /// Holds a median ratio and its interval of 95 %.

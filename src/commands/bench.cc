@@ -63,11 +63,13 @@ std::string fallback_text(const bench::ModelMeasurement& model, const std::strin
   }
   if (model.fallbacks.size() > most_named) nodes += ", ...";
   return fmt::format("{}: {} of {} did not run on {}: {}", model.file, model.fallbacks.size(),
-                     report::counted(static_cast<long>(model.profile.nodes.size()), "node"), providers, nodes);
+                     report::counted(static_cast<long>(model.profile.nodes.size()), "node"), providers,
+                     nodes);
 }
 
 /// Lists what makes the answer bad, in one line; empty when nothing does. What is allowed becomes a warning.
-std::string complaints(const BenchArguments& arguments, const BenchContext& context, bench::Measurement& found) {
+std::string complaints(const BenchArguments& arguments, const BenchContext& context,
+                       bench::Measurement& found) {
   std::string text;
   const auto complain = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
   for (const bench::ModelMeasurement& model : found.models) {
@@ -91,7 +93,8 @@ int bench_models(const BenchArguments& arguments) {
   const auto runtime = runtime::Runtime::load(runtime::find_runtime(arguments.common.runtime));
   context.runtime_file = runtime->file().string();
   context.runtime_version = runtime->version();
-  for (const std::filesystem::path& library : context.request.libraries) runtime::try_library(*runtime, library);
+  for (const std::filesystem::path& library : context.request.libraries)
+    runtime::try_library(*runtime, library);
   bench::Measurement found =
       bench::measure(runtime, context.request, [&](const std::string& what) { progress.say(what); });
   progress.clear();

@@ -49,13 +49,12 @@ std::string duration_text(double milliseconds) {
   return fmt::format("{:g} s", milliseconds / 1e3);
 }
 
-std::string scientific(double value) {
-  return value > 0 ? fmt::format("1e{:.0f}", std::log10(value)) : "0";
-}
+std::string scientific(double value) { return value > 0 ? fmt::format("1e{:.0f}", std::log10(value)) : "0"; }
 
 std::string speedup_text(const Ratio& ratio) {
   if (!ratio.interval) return fmt::format("{:.2f}x", ratio.median);
-  return fmt::format("{:.2f}x ({:.2f} to {:.2f})", ratio.median, ratio.interval->lower, ratio.interval->upper);
+  return fmt::format("{:.2f}x ({:.2f} to {:.2f})", ratio.median, ratio.interval->lower,
+                     ratio.interval->upper);
 }
 
 /// Writes what the colours mean, where there are two models.
@@ -69,10 +68,11 @@ std::string tiles(const Measurement& found) {
   std::string tiles;
   if (found.pair) {
     const Ratio& speedup = found.pair->speedup;
-    tiles += report::html_tile("speed-up", fmt::format("{:.2f}x", speedup.median),
-                               speedup.interval ? fmt::format("{:.3f} to {:.3f} at 95 %", speedup.interval->lower,
-                                                              speedup.interval->upper)
-                                                : "no interval");
+    tiles += report::html_tile(
+        "speed-up", fmt::format("{:.2f}x", speedup.median),
+        speedup.interval
+            ? fmt::format("{:.3f} to {:.3f} at 95 %", speedup.interval->lower, speedup.interval->upper)
+            : "no interval");
   }
   for (size_t i = 0; i < found.models.size(); ++i) {
     const Figures& time = found.models[i].milliseconds;
@@ -83,7 +83,9 @@ std::string tiles(const Measurement& found) {
     const verify::Comparison& difference = found.pair->judgement->optimised;
     tiles += report::html_tile(
         "largest difference", difference.equal() ? "0" : fmt::format("{:.2g}", difference.largest_absolute()),
-        !found.pair->judgement->passed() ? "drift" : difference.equal() ? "equal outputs" : "the same within rounding");
+        !found.pair->judgement->passed() ? "drift"
+        : difference.equal()             ? "equal outputs"
+                                         : "the same within rounding");
   }
   const ModelMeasurement& last = found.models.back();
   const Traffic traffic = traffic_of_run(last.profile, last.milliseconds.median, found.copy);
@@ -106,12 +108,15 @@ std::string speedup_chart(const Measurement& found) {
   const double all = milliseconds_of_nodes(found.models[0].profile);
   for (const OperatorPair& pair : operators.pairs) {
     if (groups.size() >= most_types) break;
-    if (pair.speedup && pair.speedup->interval && pair.first_ms >= smallest_share * all) add(label_of(pair.op), *pair.speedup);
+    if (pair.speedup && pair.speedup->interval && pair.first_ms >= smallest_share * all)
+      add(label_of(pair.op), *pair.speedup);
   }
   return report::html_section(
       "Speed-up",
-      "Time of the model over time of the other, with its 95 % confidence interval. Right of the dashed line the other is "
-      "faster; grey is no difference that this run can tell. Operators that changed are those that are not as many, or not "
+      "Time of the model over time of the other, with its 95 % confidence interval. Right of the dashed line "
+      "the other is "
+      "faster; grey is no difference that this run can tell. Operators that changed are those that are not "
+      "as many, or not "
       "of the same size, in both.",
       report::bar_chart(groups, {"Speed-up of the whole model and by operator type",
                                  {"times as fast", false, [](double x) { return fmt::format("{:g}x", x); }},
@@ -132,21 +137,25 @@ std::string time_chart(const BenchContext& context, const Measurement& found) {
       return std::max(one.first_ms, one.second_ms) > std::max(other.first_ms, other.second_ms);
     });
     for (const OperatorPair& pair : pairs) {
-      if (groups.size() >= most_types || std::max(pair.first_ms, pair.second_ms) < smallest_share * all) break;
+      if (groups.size() >= most_types || std::max(pair.first_ms, pair.second_ms) < smallest_share * all)
+        break;
       const auto text = [](size_t calls, double ms) { return calls ? time_text(ms) : std::string("none"); };
       groups.push_back({label_of(pair.op),
-                        fmt::format("{} / {} ms", text(pair.first_calls, pair.first_ms), text(pair.second_calls, pair.second_ms)),
+                        fmt::format("{} / {} ms", text(pair.first_calls, pair.first_ms),
+                                    text(pair.second_calls, pair.second_ms)),
                         bars(pair.first_ms, pair.second_ms)});
     }
   } else {
     for (const OperatorUse& use : found.models[0].profile.operators) {
       const double ms = bench::figures_of(use.milliseconds).median;
       if (groups.size() >= most_types || ms < smallest_share * all) break;
-      groups.push_back({label_of(use.op), fmt::format("{} ms, {}", time_text(ms), share_text(ms / all)), bars(ms, 0)});
+      groups.push_back(
+          {label_of(use.op), fmt::format("{} ms, {}", time_text(ms), share_text(ms / all)), bars(ms, 0)});
     }
   }
-  return report::html_section("Time by operator type", "Milliseconds of one run, from ONNX Runtime's profile.",
-                              key_of(context) + report::bar_chart(groups, {"Time by operator type", {"milliseconds"}}));
+  return report::html_section(
+      "Time by operator type", "Milliseconds of one run, from ONNX Runtime's profile.",
+      key_of(context) + report::bar_chart(groups, {"Time by operator type", {"milliseconds"}}));
 }
 
 /// Draws what each node moves against the time that it takes, and what a copy would take.
@@ -174,13 +183,17 @@ std::string roofline(const BenchContext& context, const Measurement& found) {
   key.emplace_back("curve", "copying as many bytes");
   return report::html_section(
       "Roofline",
-      fmt::format("Each point is a node: the bytes of its inputs and outputs, and its time. On the line it is as fast as a "
-                  "copy; above it, it computes or waits. ONNX Runtime's clock counts whole microseconds.{}",
-                  left_out > 0 ? fmt::format(" {} of {} nodes are left out: they move nothing, or ONNX Runtime does not tell "
-                                             "their tensors.",
-                                             left_out, all)
-                               : ""),
-      report::chart_key(key) + plot.svg("Time of each node against the bytes that it moves, with the time of a copy"));
+      fmt::format(
+          "Each point is a node: the bytes of its inputs and outputs, and its time. On the line it is as "
+          "fast as a "
+          "copy; above it, it computes or waits. ONNX Runtime's clock counts whole microseconds.{}",
+          left_out > 0
+              ? fmt::format(" {} of {} nodes are left out: they move nothing, or ONNX Runtime does not tell "
+                            "their tensors.",
+                            left_out, all)
+              : ""),
+      report::chart_key(key) +
+          plot.svg("Time of each node against the bytes that it moves, with the time of a copy"));
 }
 
 /// Draws the times of all turns in order, where noise shows.
@@ -189,10 +202,12 @@ std::string turns_chart(const BenchContext& context, const Measurement& found) {
   for (size_t i = 0; i < found.models.size(); ++i) {
     const auto& rounds = i ? found.rounds.second : found.rounds.first;
     for (size_t round = 0; round < rounds.size(); ++round) {
-      for (const double ms : rounds[round]) plot.add_point({static_cast<double>(round + 1), ms, i ? "b" : "a"});
+      for (const double ms : rounds[round])
+        plot.add_point({static_cast<double>(round + 1), ms, i ? "b" : "a"});
     }
   }
-  return report::html_section("Every turn", "Scattered or drifting points are the machine's noise, not the model's.",
+  return report::html_section("Every turn",
+                              "Scattered or drifting points are the machine's noise, not the model's.",
                               key_of(context) + plot.svg("Time of a run in every round"));
 }
 
@@ -207,43 +222,52 @@ std::string drift_chart(const verify::Judgement& judgement) {
   add("model, optimised or not", judgement.ort_itself, "soft");
   add("model against float64", judgement.reference_error, "a");
   add("other against float64", judgement.candidate_error, "b");
-  const bool nothing = std::all_of(groups.begin(), groups.end(), [](const BarGroup& group) { return group.bars[0].value == 0; });
+  const bool nothing = std::all_of(groups.begin(), groups.end(),
+                                   [](const BarGroup& group) { return group.bars[0].value == 0; });
   std::string chart;
   if (!nothing)
-    chart = report::bar_chart(groups, {"Largest differences of the outputs", {"largest absolute difference", true, scientific}});
+    chart = report::bar_chart(
+        groups, {"Largest differences of the outputs", {"largest absolute difference", true, scientific}});
   HtmlTable table({"output", "type", "absolute", "relative", "ulp", "differing"},
                   {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
   for (const verify::Difference& output : judgement.optimised.outputs) {
-    table.add({report::printable(output.output), fmt::format("{}{}", type_name(output.type), runtime::to_string(output.shape)),
+    table.add({report::printable(output.output),
+               fmt::format("{}{}", type_name(output.type), runtime::to_string(output.shape)),
                fmt::format("{:.2g}", output.largest_absolute), fmt::format("{:.2g}", output.largest_relative),
                fmt::format("{:.4g}", output.largest_ulp),
                fmt::format("{} of {}", output.differing, output.elements)});
   }
-  const std::string what = judgement.passed() ? (judgement.optimised.equal() ? "Both models give equal outputs."
-                                                                             : "The outputs are the same within rounding.")
-                                              : "Drift: " + judgement.reason + ".";
-  return report::html_section(
-      "Drift",
-      what + " Largest absolute differences of any output element; ONNX Runtime's own, between full optimisation and none, "
-             "and those from a float64 evaluation stand beside it. Shorter is better.",
-      chart + table.text());
+  const std::string what = judgement.passed()
+                               ? (judgement.optimised.equal() ? "Both models give equal outputs."
+                                                              : "The outputs are the same within rounding.")
+                               : "Drift: " + judgement.reason + ".";
+  return report::html_section("Drift",
+                              what +
+                                  " Largest absolute differences of any output element; ONNX Runtime's own, "
+                                  "between full optimisation and none, "
+                                  "and those from a float64 evaluation stand beside it. Shorter is better.",
+                              chart + table.text());
 }
 
 std::string times_table(const Measurement& found) {
   const bool two = found.models.size() == 2;
-  HtmlTable table(two ? std::vector<std::string>{"", "model", "other"} : std::vector<std::string>{"", "model"},
-                  two ? std::vector<Align>{Align::left, Align::right, Align::right} : std::vector<Align>{Align::left, Align::right});
+  HtmlTable table(
+      two ? std::vector<std::string>{"", "model", "other"} : std::vector<std::string>{"", "model"},
+      two ? std::vector<Align>{Align::left, Align::right, Align::right}
+          : std::vector<Align>{Align::left, Align::right});
   const auto add = [&](const std::string& name, const auto& text_of) {
     std::vector<std::string> row = {name};
     for (const ModelMeasurement& model : found.models)
-      row.push_back(text_of(model.milliseconds, traffic_of_run(model.profile, model.milliseconds.median, found.copy)));
+      row.push_back(
+          text_of(model.milliseconds, traffic_of_run(model.profile, model.milliseconds.median, found.copy)));
     table.add(row);
   };
   add("fastest (ms)", [](const Figures& time, const Traffic&) { return time_text(time.least); });
   add("p10 (ms)", [](const Figures& time, const Traffic&) { return time_text(time.p10); });
   add("median (ms)", [](const Figures& time, const Traffic&) { return time_text(time.median); });
   add("p90 (ms)", [](const Figures& time, const Traffic&) { return time_text(time.p90); });
-  add("bytes moved (MB)", [](const Figures&, const Traffic& traffic) { return megabytes_text(traffic.bytes()); });
+  add("bytes moved (MB)",
+      [](const Figures&, const Traffic& traffic) { return megabytes_text(traffic.bytes()); });
   add("memory traffic (GB/s)",
       [](const Figures&, const Traffic& traffic) { return rate_text(traffic.bytes_per_second()); });
   add("share of a copy's speed",
@@ -258,7 +282,8 @@ std::string times_table(const Measurement& found) {
 }
 
 std::string pairs_table(const Measurement& found) {
-  HtmlTable table({"operator type", "calls, model", "calls, other", "model (ms)", "other (ms)", "speed-up (95 % interval)"},
+  HtmlTable table({"operator type", "calls, model", "calls, other", "model (ms)", "other (ms)",
+                   "speed-up (95 % interval)"},
                   {Align::left, Align::right, Align::right, Align::right, Align::right, Align::left});
   const auto add = [&](const std::string& name, const OperatorPair& pair) {
     const auto time = [](size_t calls, double ms) { return calls ? time_text(ms) : "-"; };
@@ -273,23 +298,26 @@ std::string pairs_table(const Measurement& found) {
       if (pair.same_work == same_work) add((same_work ? "" : "\u2003") + report::printable(pair.op), pair);
     }
   }
-  return report::html_section(
-      "Operator types of both models",
-      "A speed-up stands where both models call the type as often, on as many bytes, and for all other types together.",
-      table.text());
+  return report::html_section("Operator types of both models",
+                              "A speed-up stands where both models call the type as often, on as many bytes, "
+                              "and for all other types together.",
+                              table.text());
 }
 
-std::string operators_table(const Measurement& found, const ModelMeasurement& model, const std::string& which) {
-  HtmlTable table({"operator type", "calls", "time (ms)", "share", "in (MB)", "out (MB)", "GB/s", "of a copy", "not told", "provider"},
-                  {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::left});
+std::string operators_table(const Measurement& found, const ModelMeasurement& model,
+                            const std::string& which) {
+  HtmlTable table({"operator type", "calls", "time (ms)", "share", "in (MB)", "out (MB)", "GB/s", "of a copy",
+                   "not told", "provider"},
+                  {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right, Align::right, Align::left});
   const double all = milliseconds_of_nodes(model.profile);
   for (const OperatorUse& use : model.profile.operators) {
     const double ms = bench::figures_of(use.milliseconds).median;
     const Traffic traffic = traffic_of(model.profile, use, found.copy);
-    table.add({report::printable(use.op), std::to_string(use.nodes.size()), time_text(ms), share_text(ms / all),
-               megabytes_text(use.bytes_in), megabytes_text(use.bytes_out), rate_text(traffic.bytes_per_second()),
-               share_text(traffic.share_of_copy()), std::to_string(use.without_bytes), providers_text(use)});
+    table.add({report::printable(use.op), std::to_string(use.nodes.size()), time_text(ms),
+               share_text(ms / all), megabytes_text(use.bytes_in), megabytes_text(use.bytes_out),
+               rate_text(traffic.bytes_per_second()), share_text(traffic.share_of_copy()),
+               std::to_string(use.without_bytes), providers_text(use)});
   }
   return report::html_section(
       "Operators of the " + which,
@@ -308,13 +336,16 @@ std::string conditions_table(const BenchContext& context, const Measurement& fou
   table.add({"threads", std::to_string(context.request.threads)});
   table.add({"provider", context.providers()});
   table.add({"inputs", fmt::format("{}, seed {}", inputs_text(found.plan), context.request.plan.seed)});
-  table.add({"rounds", fmt::format("{} of {}, each turn {}", found.rounds.first.size(), context.two() ? "A B B A" : "A A",
+  table.add({"rounds", fmt::format("{} of {}, each turn {}", found.rounds.first.size(),
+                                   context.two() ? "A B B A" : "A A",
                                    report::counted(found.rounds.runs_per_turn, "run"))});
   table.add({"copying", copy_text(found.copy)});
   return report::html_section(
       "How it was measured",
-      "Both models run in turn, after runs that do not count; what counts is the ratio within a round. The confidence "
-      "interval is exact, from the order statistics of the rounds. Bytes are those of all inputs, parameters included, and "
+      "Both models run in turn, after runs that do not count; what counts is the ratio within a round. The "
+      "confidence "
+      "interval is exact, from the order statistics of the rounds. Bytes are those of all inputs, parameters "
+      "included, and "
       "of all outputs. The share of a copy compares with copying as many bytes, node by node.",
       table.text());
 }
@@ -323,7 +354,8 @@ std::string conditions_table(const BenchContext& context, const Measurement& fou
 void write_whole(const std::filesystem::path& file, const std::string& text) {
   const std::filesystem::path part = file.string() + ".part";
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw InputError(fmt::format("--html {}: is a folder", file.string()));
+  if (std::filesystem::is_directory(file, error))
+    throw InputError(fmt::format("--html {}: is a folder", file.string()));
   try {
     runtime::write_file(part, text);
     std::filesystem::rename(part, file, error);
@@ -336,20 +368,22 @@ void write_whole(const std::filesystem::path& file, const std::string& text) {
 
 }  // namespace
 
-void write_bench_page(const std::filesystem::path& file, const BenchContext& context, const Measurement& found,
-                      const std::string& bad) {
+void write_bench_page(const std::filesystem::path& file, const BenchContext& context,
+                      const Measurement& found, const std::string& bad) {
   const std::string model = report::printable(name_of(context.request.model));
   const std::string title =
-      context.two() ? fmt::format("{} against {}", report::printable(name_of(context.request.other)), model) : model;
+      context.two() ? fmt::format("{} against {}", report::printable(name_of(context.request.other)), model)
+                    : model;
   std::string content = fmt::format("<h1>{}</h1>\n", report::escape(title));
   if (found.pair) {
     std::string verdict = verdict_of(found);
     verdict[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(verdict[0])));
     content += fmt::format("<p class=\"verdict\">{}.</p>\n", report::escape(verdict));
   }
-  content += fmt::format("<p class=\"soft\">ONNX Runtime {}, {}, {}; inputs {}</p>\n", report::escape(context.runtime_version),
-                         report::counted(context.request.threads, "thread"), report::escape(context.providers()),
-                         report::escape(inputs_text(found.plan)));
+  content +=
+      fmt::format("<p class=\"soft\">ONNX Runtime {}, {}, {}; inputs {}</p>\n",
+                  report::escape(context.runtime_version), report::counted(context.request.threads, "thread"),
+                  report::escape(context.providers()), report::escape(inputs_text(found.plan)));
   if (!bad.empty()) content += report::html_notice("Error: " + bad);
   for (const std::string& warning : found.warnings) content += report::html_notice("Warning: " + warning);
   content += tiles(found);

@@ -9,8 +9,9 @@
 
 namespace graft {
 
-/// Writes the page, whole or not at all. `bad` says what makes the answer bad, and is empty when nothing does.
-void write_bench_page(const std::filesystem::path& file, const BenchContext& context, const bench::Measurement& found,
-                      const std::string& bad);
+/// Writes the page, whole or not at all. `bad` says what makes the answer bad, and is empty when nothing
+/// does.
+void write_bench_page(const std::filesystem::path& file, const BenchContext& context,
+                      const bench::Measurement& found, const std::string& bad);
 
 }  // namespace graft

@@ -30,12 +30,14 @@ constexpr double smallest_share = 0.005;
 std::string speedup_text(const std::optional<Ratio>& speedup) {
   if (!speedup) return "-";
   if (!speedup->interval) return fmt::format("{:.2f}x", speedup->median);
-  return fmt::format("{:.2f}x ({:.2f} to {:.2f})", speedup->median, speedup->interval->lower, speedup->interval->upper);
+  return fmt::format("{:.2f}x ({:.2f} to {:.2f})", speedup->median, speedup->interval->lower,
+                     speedup->interval->upper);
 }
 
 void print_times(const Measurement& found) {
-  Table table({"time of a run", "p10 ms", "median ms", "p90 ms", "MB moved", "GB/s", "of copy"},
-              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
+  Table table(
+      {"time of a run", "p10 ms", "median ms", "p90 ms", "MB moved", "GB/s", "of copy"},
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
   for (size_t i = 0; i < found.models.size(); ++i) {
     const ModelMeasurement& model = found.models[i];
     const Figures& time = model.milliseconds;
@@ -48,9 +50,10 @@ void print_times(const Measurement& found) {
 }
 
 void print_operators(const Measurement& found, const ModelMeasurement& model, const std::string& which) {
-  Table table({"operators of " + which, "calls", "ms", "share", "MB in", "MB out", "GB/s", "of copy", "provider"},
-              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right,
-               Align::right, Align::left});
+  Table table(
+      {"operators of " + which, "calls", "ms", "share", "MB in", "MB out", "GB/s", "of copy", "provider"},
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right,
+       Align::right, Align::left});
   const double all = milliseconds_of_nodes(model.profile);
   size_t small_types = 0, small_calls = 0;
   double small_ms = 0;
@@ -64,9 +67,10 @@ void print_operators(const Measurement& found, const ModelMeasurement& model, co
     }
     const Traffic traffic = traffic_of(model.profile, use, found.copy);
     const std::string mark = use.without_bytes > 0 ? "*" : "";
-    table.add({report::printable(use.op), std::to_string(use.nodes.size()), time_text(ms), share_text(ms / all),
-               megabytes_text(use.bytes_in) + mark, megabytes_text(use.bytes_out) + mark,
-               rate_text(traffic.bytes_per_second()), share_text(traffic.share_of_copy()), providers_text(use)});
+    table.add({report::printable(use.op), std::to_string(use.nodes.size()), time_text(ms),
+               share_text(ms / all), megabytes_text(use.bytes_in) + mark,
+               megabytes_text(use.bytes_out) + mark, rate_text(traffic.bytes_per_second()),
+               share_text(traffic.share_of_copy()), providers_text(use)});
   }
   if (small_types > 0) {
     table.add({report::counted(static_cast<long>(small_types), "smaller type"), std::to_string(small_calls),
@@ -97,7 +101,8 @@ void print_pairs(const Measurement& found) {
   const double all = milliseconds_of_nodes(found.models[0].profile);
   for (const bool same_work : {false, true}) {
     for (const OperatorPair& pair : operators.pairs) {
-      if (pair.same_work != same_work || std::max(pair.first_ms, pair.second_ms) < smallest_share * all) continue;
+      if (pair.same_work != same_work || std::max(pair.first_ms, pair.second_ms) < smallest_share * all)
+        continue;
       add_pair(table, (same_work ? "" : "  ") + report::printable(pair.op), pair);
     }
   }
@@ -188,12 +193,9 @@ ordered_json json_of(const OperatorPair& pair) {
 }
 
 ordered_json json_of(const PairMeasurement& pair) {
-  ordered_json json{{"speedup", json_of(pair.speedup)},
-                    {"ratios", json_of(pair.ratios)},
-                    {"itself", json_of(pair.own)},
-                    {"changed", json_of(pair.operators.changed)},
-                    {"operators", ordered_json::array()},
-                    {"drift", nullptr}};
+  ordered_json json{{"speedup", json_of(pair.speedup)},   {"ratios", json_of(pair.ratios)},
+                    {"itself", json_of(pair.own)},        {"changed", json_of(pair.operators.changed)},
+                    {"operators", ordered_json::array()}, {"drift", nullptr}};
   for (const OperatorPair& each : pair.operators.pairs) json["operators"].push_back(json_of(each));
   if (pair.judgement) {
     json["drift"] = {{"passed", pair.judgement->passed()},
@@ -219,13 +221,15 @@ std::string verdict_of(const Measurement& found) {
   const Ratio& speedup = found.pair->speedup;
   if (!speedup.interval) return "too few rounds to tell a difference";
   if (!speedup.tells()) return "no difference that this run can tell";
-  if (speedup.median >= 1) return fmt::format("the other is {:.2f} times as fast as the model", speedup.median);
+  if (speedup.median >= 1)
+    return fmt::format("the other is {:.2f} times as fast as the model", speedup.median);
   return fmt::format("the other is slower: it takes {:.2f} times as long as the model", 1 / speedup.median);
 }
 
 std::string interval_text(const Ratio& ratio) {
   if (!ratio.interval) return "no confidence interval of so few rounds";
-  return fmt::format("95 % confidence interval {:.3f} to {:.3f}", ratio.interval->lower, ratio.interval->upper);
+  return fmt::format("95 % confidence interval {:.3f} to {:.3f}", ratio.interval->lower,
+                     ratio.interval->upper);
 }
 
 std::string providers_text(const OperatorUse& use) {
@@ -274,8 +278,8 @@ void print_text(const BenchContext& context, const Measurement& found) {
   fmt::print("runtime    ONNX Runtime {}, {}, {}\n", context.runtime_version,
              report::counted(context.request.threads, "thread"), context.providers());
   fmt::print("inputs     {}\n", inputs_text(found.plan));
-  fmt::print("rounds     {} of {}, each turn {}\n", found.rounds.first.size(), context.two() ? "A B B A" : "A A",
-             report::counted(found.rounds.runs_per_turn, "run"));
+  fmt::print("rounds     {} of {}, each turn {}\n", found.rounds.first.size(),
+             context.two() ? "A B B A" : "A A", report::counted(found.rounds.runs_per_turn, "run"));
   fmt::print("copying    {}\n\n", copy_text(found.copy));
   print_times(found);
   if (found.pair) print_pair(found);
@@ -287,7 +291,8 @@ void print_text(const BenchContext& context, const Measurement& found) {
 }
 
 ordered_json json_of(const BenchContext& context, const Measurement& found) {
-  ordered_json libraries = ordered_json::array(), points = ordered_json::array(), models = ordered_json::array();
+  ordered_json libraries = ordered_json::array(), points = ordered_json::array(),
+               models = ordered_json::array();
   for (const auto& library : context.request.libraries) libraries.push_back(library.string());
   for (const bench::CopyPoint& point : found.copy.points())
     points.push_back({{"bytes", point.bytes}, {"bytes_per_second", point.bytes_per_second}});

@@ -31,7 +31,8 @@ std::string interval_text(const bench::Ratio& ratio);
 /// Names the providers of an operator, without their ending.
 std::string providers_text(const bench::OperatorUse& use);
 
-/// Writes a time of milliseconds with three digits, a count of bytes as MB, a share as a percentage; "-" for nothing.
+/// Writes a time of milliseconds with three digits, a count of bytes as MB, a share as a percentage; "-" for
+/// nothing.
 std::string time_text(double milliseconds);
 std::string megabytes_text(uint64_t bytes);
 std::string rate_text(std::optional<double> bytes_per_second);

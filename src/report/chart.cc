@@ -71,18 +71,21 @@ struct Range {
 };
 
 std::string line(const char* style, double x1, double y1, double x2, double y2) {
-  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" />\n", style, x1, y1, x2, y2);
+  return fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" />\n", style,
+                     x1, y1, x2, y2);
 }
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* style = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y, anchor, style,
-                     escape(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y,
+                     anchor, style, escape(text));
 }
 
 std::string svg(const std::string& title, double height, const std::string& content) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n"
-                     "{}</svg>\n",
-                     width, height, escape(title), content);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+      "aria-label=\"{}\">\n"
+      "{}</svg>\n",
+      width, height, escape(title), content);
 }
 
 /// Widens a range to whole powers of ten, or by a twentieth.
@@ -113,7 +116,8 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
   } else {
     range = {0, range.most * 1.25};  // an interval that goes on beyond is cut off: it says nothing anyway
   }
-  constexpr double label_height = 22, bar_height = 12, bar_gap = 3, group_gap = 12, axis_height = 44, left = 4, right = 12;
+  constexpr double label_height = 22, bar_height = 12, bar_gap = 3, group_gap = 12, axis_height = 44,
+                   left = 4, right = 12;
   const Scale scale(options.axis, range.least, range.most, left, width - right);
   std::string marks, bars;
   const auto mark = [&](double from, double to) {
@@ -121,17 +125,21 @@ std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& opt
   };
   double y = 2;
   for (const BarGroup& group : groups) {
-    bars += text_at(left, y + 15, "start", group.label) + text_at(width - right, y + 15, "end", group.text, "soft");
+    bars += text_at(left, y + 15, "start", group.label) +
+            text_at(width - right, y + 15, "end", group.text, "soft");
     y += label_height;
     for (const BarGroup::Bar& bar : group.bars) {
       if (scale.shows(bar.value) && bar.value > 0) {
-        bars += fmt::format("<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.0f}\" rx=\"2\" />\n",
-                            bar.style, left, y, std::max(scale.at(bar.value) - left, 1.0), bar_height);
+        bars += fmt::format(
+            "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.0f}\" rx=\"2\" "
+            "/>\n",
+            bar.style, left, y, std::max(scale.at(bar.value) - left, 1.0), bar_height);
       }
       if (bar.interval) {
         const double middle = y + bar_height / 2;
         const double from = scale.at(bar.interval->first), to = scale.at(bar.interval->second);
-        bars += line("whisker", from, middle, to, middle) + line("whisker", from, middle - 4, from, middle + 4);
+        bars +=
+            line("whisker", from, middle, to, middle) + line("whisker", from, middle - 4, from, middle + 4);
         if (bar.interval->second <= range.most) bars += line("whisker", to, middle - 4, to, middle + 4);
       }
       mark(y - bar_gap, y + bar_height + bar_gap);
@@ -169,17 +177,19 @@ std::string Plot::svg(const std::string& title) const {
   std::string content;
   for (const double tick : x.ticks(6)) {
     content += line("rule", x.at(tick), top, x.at(tick), height - bottom);
-    content += text_at(x.at(tick), height - bottom + 26, x.at(tick) > width - right - 24 ? "end" : "middle", x.text(tick), "soft");
+    content += text_at(x.at(tick), height - bottom + 26, x.at(tick) > width - right - 24 ? "end" : "middle",
+                       x.text(tick), "soft");
   }
   for (const double tick : y.ticks(6)) {
     content += line("rule", left, y.at(tick), width - right, y.at(tick));
     content += text_at(left - 6, y.at(tick) + 5, "end", y.text(tick), "soft");
   }
-  content += text_at(0, 14, "start", y_.label, "soft") + text_at(width - right, height - 6, "end", x_.label, "soft");
+  content +=
+      text_at(0, 14, "start", y_.label, "soft") + text_at(width - right, height - 6, "end", x_.label, "soft");
   for (const Point& point : points_) {
     if (!x.shows(point.x) || !y.shows(point.y)) continue;
-    content += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\">{}</circle>\n", point.style,
-                           x.at(point.x), y.at(point.y),
+    content += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\">{}</circle>\n",
+                           point.style, x.at(point.x), y.at(point.y),
                            point.name.empty() ? "" : "<title>" + escape(point.name) + "</title>");
   }
   for (const auto& curve : curves_) {
@@ -187,7 +197,8 @@ std::string Plot::svg(const std::string& title) const {
     for (const Point& point : curve) {
       const bool inside = point.x >= x_range.least && point.x <= x_range.most && point.y >= y_range.least &&
                           point.y <= y_range.most;
-      if (inside) places += fmt::format("{}{:.1f},{:.1f}", places.empty() ? "" : " ", x.at(point.x), y.at(point.y));
+      if (inside)
+        places += fmt::format("{}{:.1f},{:.1f}", places.empty() ? "" : " ", x.at(point.x), y.at(point.y));
     }
     content += "<polyline class=\"curve\" points=\"" + places + "\" />\n";
   }

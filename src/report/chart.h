@@ -1,5 +1,6 @@
 #pragma once
-/// Lets a page show figures: bars, and points over two axes, as SVG whose colours are the page's own (html.h).
+/// Lets a page show figures: bars, and points over two axes, as SVG whose colours are the page's own
+/// (html.h).
 ///
 ///   std::string chart = bar_chart({{"HardSwish", "4.1x", {{4.1, "a"}}}}, {.title = "Speed-up", .mark = 1});
 ///   Plot plot({"bytes moved", true}, {"time (ms)", true});
@@ -34,13 +35,13 @@ struct BarGroup {
 };
 
 struct BarOptions {
-  std::string title;         ///< for those who cannot see the chart
+  std::string title;  ///< for those who cannot see the chart
   Axis axis = {};
   std::optional<double> mark = {};  ///< a line that bars end before or after
 };
 
-/// Draws horizontal bars from 0 (an interval that reaches far beyond the longest is cut off), or on a logarithmic axis from a decade below the smallest; figures of 0
-/// have no bar there.
+/// Draws horizontal bars from 0 (an interval that reaches far beyond the longest is cut off), or on a
+/// logarithmic axis from a decade below the smallest; figures of 0 have no bar there.
 std::string bar_chart(const std::vector<BarGroup>& groups, const BarOptions& options);
 
 /// Draws points and curves over two axes.

@@ -7,7 +7,8 @@
 namespace graft::report {
 namespace {
 
-/// Colours stand in variables, so that dark and light differ in one place. `a` is the first model, `b` the second.
+/// Colours stand in variables, so that dark and light differ in one place. `a` is the first model, `b` the
+/// second.
 constexpr const char* style = R"(
 :root { color-scheme: light dark; --page: #f4f5f7; --card: #ffffff; --ink: #16202c; --soft: #5a6675; --line: #dde2e8;
   --a: #2563b8; --b: #c4540a; --good: #18794e; --warn: #8a5a00; --warn-back: #fff4d6; }
@@ -60,15 +61,19 @@ svg .dot { fill-opacity: .55; }
 size_t character_length(const std::string& text, size_t at) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned first = byte(at);
-  const size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
-                        : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
   }
   const unsigned second = byte(at + 1);
   const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);  // surrogates, U+110000
-  const bool no_character = first == 0xef && second == 0xbf && byte(at + 2) >= 0xbe;         // U+FFFE, U+FFFF
+  const bool beyond =
+      (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);           // surrogates, U+110000
+  const bool no_character = first == 0xef && second == 0xbf && byte(at + 2) >= 0xbe;  // U+FFFE, U+FFFF
   return overlong || beyond || no_character ? 0 : length;
 }
 
@@ -83,7 +88,8 @@ std::string escape(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = character_length(text, at);
     const char c = text[at];
-    if (length == 0 || (length == 1 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) && c != '\n' && c != '\t')) {
+    if (length == 0 ||
+        (length == 1 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) && c != '\n' && c != '\t')) {
       escaped += '?';
     } else if (c == '&') {
       escaped += "&amp;";
@@ -109,27 +115,32 @@ HtmlTable::HtmlTable(std::vector<std::string> heads, std::vector<Align> aligns) 
 
 void HtmlTable::add(const std::vector<std::string>& cells) {
   body_ += "<tr>";
-  for (size_t i = 0; i < aligns_.size(); ++i) body_ += cell("td", aligns_[i], i < cells.size() ? cells[i] : "");
+  for (size_t i = 0; i < aligns_.size(); ++i)
+    body_ += cell("td", aligns_[i], i < cells.size() ? cells[i] : "");
   body_ += "</tr>\n";
 }
 
 std::string HtmlTable::text() const {
   return fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      "<div class=\"scroll\" "
+      "tabindex=\"0\"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
       wrap_last_ ? " class=\"wrap\"" : "", head_, body_);
 }
 
-std::string html_section(const std::string& heading, const std::string& explanation, const std::string& content) {
+std::string html_section(const std::string& heading, const std::string& explanation,
+                         const std::string& content) {
   return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", escape(heading),
                      explanation.empty() ? "" : "<p>" + escape(explanation) + "</p>\n", content);
 }
 
 std::string html_tile(const std::string& name, const std::string& figure, const std::string& note) {
-  return fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b><span>{}</span></div>\n", escape(name), escape(figure),
-                     escape(note));
+  return fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b><span>{}</span></div>\n", escape(name),
+                     escape(figure), escape(note));
 }
 
-std::string html_notice(const std::string& text) { return "<div class=\"notice\">" + escape(text) + "</div>\n"; }
+std::string html_notice(const std::string& text) {
+  return "<div class=\"notice\">" + escape(text) + "</div>\n";
+}
 
 std::string html_page(const std::string& title, const std::string& content) {
   return fmt::format(

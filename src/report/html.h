@@ -1,5 +1,6 @@
 #pragma once
-/// Lets a report become one HTML page that needs no script and no network, readable on a phone and in the dark.
+/// Lets a report become one HTML page that needs no script and no network, readable on a phone and in the
+/// dark.
 ///
 ///   HtmlTable table({"operator", "time (ms)"}, {Align::left, Align::right});
 ///   table.add({"graft:HardSwish", "1.2"});
@@ -34,7 +35,8 @@ class HtmlTable {
 };
 
 /// Writes a part of the page under a heading; `explanation` is text, `content` is HTML.
-std::string html_section(const std::string& heading, const std::string& explanation, const std::string& content);
+std::string html_section(const std::string& heading, const std::string& explanation,
+                         const std::string& content);
 
 /// Writes one figure that stands out, with a line on what it is and one on how sure it is.
 std::string html_tile(const std::string& name, const std::string& figure, const std::string& note);

@@ -4,6 +4,7 @@
 #include <onnxruntime_c_api.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "runtime/handle.h"
 #include "runtime/runtime.h"
@@ -13,12 +14,11 @@ namespace {
 
 constexpr std::string_view ending = "ExecutionProvider";
 
-std::string missing_provider(const Runtime& runtime, const std::string& name,
-                             const std::vector<std::string>& available) {
-  std::string all;
-  for (const std::string& each : available) all += (all.empty() ? "" : ", ") + short_provider_name(each);
-  return fmt::format("--provider {}: ONNX Runtime {} ({}) has no such provider; it has {}", name, runtime.version(),
-                     runtime.file().string(), all);
+std::string capitals(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper;
 }
 
 /// Asks for CUDA, which ORT takes through functions of its own.
@@ -32,48 +32,41 @@ void append_cuda(const Runtime& runtime, OrtSessionOptions* options, const std::
 
 }  // namespace
 
-std::string full_provider_name(std::string_view name) {
-  return std::string(name) + std::string(name.ends_with(ending) ? "" : ending);
-}
-
 std::string short_provider_name(std::string_view name) {
   if (name.ends_with(ending)) name.remove_suffix(ending.size());
   return std::string(name);
 }
 
-std::vector<std::string> available_providers(const Runtime& runtime) {
-  const OrtApi& api = runtime.api();
-  char** names = nullptr;
-  int count = 0;
-  runtime.check(api.GetAvailableProviders(&names, &count), "execution providers");
-  std::vector<std::string> providers(names, names + count);
-  runtime.check(api.ReleaseAvailableProviders(names, count), "execution providers");
-  return providers;
+std::string find_provider(const Runtime& runtime, const std::string& name) {
+  std::string all;
+  for (const std::string& each : runtime.providers()) {
+    const std::string brief = short_provider_name(each);
+    if (capitals(brief) == capitals(short_provider_name(name))) return each;
+    all += (all.empty() ? "" : ", ") + brief;
+  }
+  throw InputError(fmt::format("--provider {}: ONNX Runtime {} ({}) has no such provider; it has {}", name,
+                               runtime.version(), runtime.file().string(), all));
 }
 
-void append_providers(const Runtime& runtime, OrtSessionOptions* options, const std::vector<std::string>& names) {
-  if (names.empty()) return;
-  const std::vector<std::string> available = available_providers(runtime);
+void append_providers(const Runtime& runtime, OrtSessionOptions* options,
+                      const std::vector<std::string>& names) {
+  const OrtApi& api = runtime.api();
   for (const std::string& name : names) {
-    const std::string full = full_provider_name(name), brief = short_provider_name(name);
-    if (std::find(available.begin(), available.end(), full) == available.end())
-      throw InputError(missing_provider(runtime, name, available));
     const std::string who = "--provider " + name;
+    const std::string brief = short_provider_name(find_provider(runtime, name));
     if (brief == "CPU") continue;
     if (brief == "CUDA") {
       append_cuda(runtime, options, who);
       continue;
     }
-    // ORT knows these by names in capitals ("AZURE"); as they are spelled in its list it knows the newer ones.
-    OrtStatus* as_spelled =
-        runtime.api().SessionOptionsAppendExecutionProvider(options, brief.c_str(), nullptr, nullptr, 0);
-    if (!as_spelled) continue;
-    runtime.api().ReleaseStatus(as_spelled);
-    std::string capitals = brief;
-    std::transform(capitals.begin(), capitals.end(), capitals.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    // ORT knows the older ones by names in capitals ("AZURE"), the newer ones as its list spells them.
+    OrtStatus* status =
+        api.SessionOptionsAppendExecutionProvider(options, brief.c_str(), nullptr, nullptr, 0);
+    if (!status) continue;
+    api.ReleaseStatus(status);
     runtime.check(
-        runtime.api().SessionOptionsAppendExecutionProvider(options, capitals.c_str(), nullptr, nullptr, 0), who);
+        api.SessionOptionsAppendExecutionProvider(options, capitals(brief).c_str(), nullptr, nullptr, 0),
+        who);
   }
 }
 

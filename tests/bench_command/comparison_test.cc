@@ -21,8 +21,12 @@ Profile profile(std::vector<OperatorUse> operators) {
 }
 
 TEST(Comparison, OnlyTheSameWorkHasASpeedUpOfItsOwn) {
-  const Profile first = profile({use("Conv", 2, 100, {4, 4, 4, 4, 4, 4}), use("Mul", 3, 30, {6, 6, 6, 6, 6, 6}), use("Div", 1, 10, {2, 2, 2, 2, 2, 2})});
-  const Profile second = profile({use("Conv", 2, 100, {2, 2, 2, 2, 2, 2}), use("Mul", 1, 10, {1, 1, 1, 1, 1, 1}), use("HardSwish", 1, 10, {1, 1, 1, 1, 1, 1})});
+  const Profile first =
+      profile({use("Conv", 2, 100, {4, 4, 4, 4, 4, 4}), use("Mul", 3, 30, {6, 6, 6, 6, 6, 6}),
+               use("Div", 1, 10, {2, 2, 2, 2, 2, 2})});
+  const Profile second =
+      profile({use("Conv", 2, 100, {2, 2, 2, 2, 2, 2}), use("Mul", 1, 10, {1, 1, 1, 1, 1, 1}),
+               use("HardSwish", 1, 10, {1, 1, 1, 1, 1, 1})});
   const OperatorComparison found = compare_operators(first, second);
   ASSERT_EQ(found.pairs.size(), 4u);
   EXPECT_EQ(found.pairs[0].op, "Mul") << "the largest difference first";
@@ -42,7 +46,8 @@ TEST(Comparison, OnlyTheSameWorkHasASpeedUpOfItsOwn) {
 }
 
 TEST(Comparison, OtherSizesAreOtherWork) {
-  const OperatorComparison found = compare_operators(profile({use("Conv", 2, 100, {4})}), profile({use("Conv", 2, 99, {2})}));
+  const OperatorComparison found =
+      compare_operators(profile({use("Conv", 2, 100, {4})}), profile({use("Conv", 2, 99, {2})}));
   EXPECT_FALSE(found.pairs[0].same_work);
   EXPECT_EQ(found.changed.first_calls, 2u);
 }

@@ -40,7 +40,9 @@ TEST(Copy, TheLargestBufferIsBelievable) {
 
 TEST(Traffic, LeavesOutWhatIsNotTold) {
   Profile profile;
-  profile.nodes = {{"a", "Add", "CPU", 0.5, 600000, 400000}, {"b", "Add", "CPU", 7, {}, 5}, {"c", "Add", "CPU", 0.5, 600000, 400000}};
+  profile.nodes = {{"a", "Add", "CPU", 0.5, 600000, 400000},
+                   {"b", "Add", "CPU", 7, {}, 5},
+                   {"c", "Add", "CPU", 0.5, 600000, 400000}};
   OperatorUse use;
   use.nodes = {0, 1, 2};
   const Traffic traffic = traffic_of(profile, use, curve);

@@ -14,7 +14,8 @@ TEST(Html, EscapesWhatMarkupMeans) {
 
 TEST(Html, WhatNoXmlMayHoldBecomesAQuestionMark) {
   EXPECT_EQ(escape(std::string("a\0b\x1b\x7f\tc", 7)), "a?b??\tc");
-  for (const char* wrong : {"\xff", "\xc0\x80", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xef\xbf\xbf"}) {
+  for (const char* wrong :
+       {"\xff", "\xc0\x80", "\xc3", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xef\xbf\xbf"}) {
     const std::string escaped = escape(wrong);
     EXPECT_EQ(escaped, std::string(escaped.size(), '?')) << wrong;
     EXPECT_GE(escaped.size(), 1u);
@@ -37,7 +38,8 @@ std::vector<double> figures(const std::string& svg, const std::string& attribute
 }
 
 TEST(Chart, BarsAreAsLongAsTheirFigures) {
-  const std::string svg = bar_chart({{"a<b", "1", {{1, "a"}}}, {"c", "4", {{4, "b"}}}}, {"title", {"ms"}, {}});
+  const std::string svg =
+      bar_chart({{"a<b", "1", {{1, "a"}}}, {"c", "4", {{4, "b"}}}}, {"title", {"ms"}, {}});
   const std::vector<double> widths = figures(svg, "\" width=\"");
   ASSERT_EQ(widths.size(), 2u);
   EXPECT_NEAR(widths[1] / widths[0], 4, 0.01);
@@ -45,7 +47,8 @@ TEST(Chart, BarsAreAsLongAsTheirFigures) {
 }
 
 TEST(Chart, ALogarithmicAxisHasNoBarForNothing) {
-  const std::string svg = bar_chart({{"zero", "0", {{0, "a"}}}, {"some", "1e-6", {{1e-6, "a"}}}}, {"title", {"", true}, {}});
+  const std::string svg =
+      bar_chart({{"zero", "0", {{0, "a"}}}, {"some", "1e-6", {{1e-6, "a"}}}}, {"title", {"", true}, {}});
   EXPECT_EQ(figures(svg, "\" width=\"").size(), 1u);
 }
 

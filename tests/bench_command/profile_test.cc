@@ -9,11 +9,13 @@ namespace graft::bench {
 namespace {
 
 std::string run(int start, int duration) {
-  return fmt::format(R"({{"cat":"Session","name":"model_run","ts":{},"dur":{},"args":{{}}}})", start, duration);
+  return fmt::format(R"({{"cat":"Session","name":"model_run","ts":{},"dur":{},"args":{{}}}})", start,
+                     duration);
 }
 
-std::string kernel(const std::string& name, const std::string& op, int start, int duration, const std::string& in,
-                   const std::string& out, const std::string& provider = "CPUExecutionProvider") {
+std::string kernel(const std::string& name, const std::string& op, int start, int duration,
+                   const std::string& in, const std::string& out,
+                   const std::string& provider = "CPUExecutionProvider") {
   return fmt::format(
       R"({{"cat":"Node","name":"{}_kernel_time","ts":{},"dur":{},"args":{{"op_name":"{}","provider":"{}","input_type_shape":{},"output_type_shape":{}}}}})",
       name, start, duration, op, provider, in, out);
@@ -53,7 +55,8 @@ TEST(Profile, AddsUpEachOperatorOverTheRuns) {
 }
 
 TEST(Profile, ANodeWithASubgraphKeepsItsOwnTimeOnly) {
-  const std::string text = list({kernel("if", "If", 10, 100, four, four), kernel("inside", "Mul", 20, 60, four, four), run(0, 200)});
+  const std::string text = list(
+      {kernel("if", "If", 10, 100, four, four), kernel("inside", "Mul", 20, 60, four, four), run(0, 200)});
   const Profile profile = read_profile(text, "p.json");
   ASSERT_EQ(profile.nodes.size(), 2u);
   EXPECT_DOUBLE_EQ(profile.nodes[0].milliseconds, 0.0405);
@@ -69,8 +72,9 @@ TEST(Profile, SaysWhichTensorsItIsNotTold) {
   EXPECT_EQ(bytes_in(R"([{"int4":[5]}])"), 3u);
   EXPECT_EQ(bytes_in("[]"), 0u);
   EXPECT_EQ(bytes_in(R"([{"float":[0,7]}])"), 0u);
-  for (const char* untold : {R"([{"string":[3]}])", R"([{"float":[-1]}])", R"([{"nothing":[1]}])", R"(["float"])", R"([{}])", "3", "null",
-                             R"([{"float":7}])", R"([{"float":["a"]}])"}) {
+  for (const char* untold :
+       {R"([{"string":[3]}])", R"([{"float":[-1]}])", R"([{"nothing":[1]}])", R"(["float"])", R"([{}])", "3",
+        "null", R"([{"float":7}])", R"([{"float":["a"]}])"}) {
     EXPECT_FALSE(bytes_in(untold)) << untold;
   }
   const Profile profile = read_profile(list({kernel("a", "X", 1, 1, "null", four), run(0, 9)}), "p.json");
@@ -86,11 +90,14 @@ TEST(Profile, RenamingATensorMovesNothing) {
 }
 
 TEST(Profile, WhatIsNoneIsRefused) {
-  for (const char* text : {"", "{", "{}", "3", "[", R"("model_run")"}) EXPECT_THROW(read_profile(text, "p.json"), InputError) << text;
-  for (const char* text : {"[]", "[1,2]", R"([{"name":"model_run"}])", R"([{"name":"model_run","ts":"1","dur":2}])"})
+  for (const char* text : {"", "{", "{}", "3", "[", R"("model_run")"})
+    EXPECT_THROW(read_profile(text, "p.json"), InputError) << text;
+  for (const char* text :
+       {"[]", "[1,2]", R"([{"name":"model_run"}])", R"([{"name":"model_run","ts":"1","dur":2}])"})
     EXPECT_THROW(read_profile(text, "p.json"), InputError) << text;
   EXPECT_THROW(read_profile(list({run(0, 9)}), "p.json", 1), InputError) << "nothing after warming up";
-  const std::string changing = list({kernel("a", "Add", 1, 1, four, four), run(0, 9), kernel("b", "Add", 11, 1, four, four), run(10, 9)});
+  const std::string changing = list(
+      {kernel("a", "Add", 1, 1, four, four), run(0, 9), kernel("b", "Add", 11, 1, four, four), run(10, 9)});
   EXPECT_THROW(read_profile(changing, "p.json"), InputError);
 }
 

@@ -29,14 +29,16 @@ TEST(Statistics, FiguresInterpolate) {
   EXPECT_EQ(figures_of({}).spread(), 0);
 }
 
-/// Holds rows of the usual table of confidence intervals of a median (Conover's and others): n, and which order statistics.
+/// Holds rows of the usual table of confidence intervals of a median (Conover's and others): n, and which
+/// order statistics.
 TEST(Statistics, IntervalsAreThoseOfTheTables) {
   struct Row {
     int n;
     double lower, upper, confidence;
   };
-  for (const Row& row : {Row{6, 1, 6, 0.96875}, Row{8, 1, 8, 0.9921875}, Row{9, 2, 8, 0.9609375}, Row{10, 2, 9, 0.978515625},
-                         Row{20, 6, 15, 0.9586}, Row{25, 8, 18, 0.9567}, Row{100, 40, 61, 0.9648}}) {
+  for (const Row& row :
+       {Row{6, 1, 6, 0.96875}, Row{8, 1, 8, 0.9921875}, Row{9, 2, 8, 0.9609375}, Row{10, 2, 9, 0.978515625},
+        Row{20, 6, 15, 0.9586}, Row{25, 8, 18, 0.9567}, Row{100, 40, 61, 0.9648}}) {
     const auto interval = median_interval(one_to(row.n));
     ASSERT_TRUE(interval) << row.n;
     EXPECT_EQ(interval->lower, row.lower) << row.n;

@@ -174,7 +174,7 @@ def test_a_silent_fallback_is_an_error(run_graft, model):
 
 
 def test_providers_that_were_asked_for(run_graft, model):
-    for providers in (("--provider", "CPU"), ("--provider", "Azure", "--provider", "CPU")):
+    for providers in (("--provider", "cpu"), ("--provider", "Azure", "--provider", "CPU")):
         report = json.loads(run_graft("bench", model, *QUICK, *providers, "--json", check=0).stdout)
         assert report["models"][0]["fallbacks"] == []
 

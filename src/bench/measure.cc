@@ -111,6 +111,18 @@ verify::Judgement judge(const std::shared_ptr<runtime::Runtime>& runtime, const 
   return verify::judge(runtime, request.model, request.other, options);
 }
 
+/// Says what is wrong, and with which model, when the other model refuses the shapes that the first one
+/// takes.
+void check_shapes(Session& session, const verify::InputPlan& plan) {
+  try {
+    verify::settle(session, plan);
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    if (text.starts_with(session.name())) throw;
+    throw InputError(fmt::format("{}: {}", session.name(), text));
+  }
+}
+
 /// Gives the ratios that the halves of the rounds tell alone.
 std::pair<Ratio, Ratio> halves_of(const std::vector<double>& ratios) {
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
@@ -169,7 +181,7 @@ Measurement measure(std::shared_ptr<runtime::Runtime> runtime, const Request& re
   }
   Measurement found;
   found.plan = verify::settle(sessions[0], request.plan);
-  if (two) verify::settle(sessions[1], found.plan);  // says what is wrong when the other refuses these shapes
+  if (two) check_shapes(sessions[1], found.plan);
   const std::vector<runtime::Tensor> inputs = verify::make_inputs(sessions[0], found.plan);
   std::optional<verify::Judgement> judgement;
   if (two && request.verify) {

@@ -31,6 +31,9 @@ using report::HtmlTable;
 constexpr size_t most_types = 10;
 constexpr double smallest_share = 0.005;
 
+/// Of more rounds than this, only every second, third, ... is drawn.
+constexpr size_t most_rounds_shown = 250;
+
 std::string name_of(const std::string& file) { return std::filesystem::path(file).filename().string(); }
 
 std::string label_of(const std::string& op) { return report::printable(op, 26); }
@@ -201,7 +204,8 @@ std::string turns_chart(const BenchContext& context, const Measurement& found) {
   report::Plot plot({"round"}, {"milliseconds of a run"});
   for (size_t i = 0; i < found.models.size(); ++i) {
     const auto& rounds = i ? found.rounds.second : found.rounds.first;
-    for (size_t round = 0; round < rounds.size(); ++round) {
+    const size_t step = rounds.size() / most_rounds_shown + 1;
+    for (size_t round = 0; round < rounds.size(); round += step) {
       for (const double ms : rounds[round])
         plot.add_point({static_cast<double>(round + 1), ms, i ? "b" : "a"});
     }

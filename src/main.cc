@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   graft::add_inject(app, chosen);
   graft::add_eject(app, chosen);
   graft::add_verify(app, chosen);
+  graft::add_bench(app, chosen);
   graft::add_describe(app, chosen);
   graft::add_doctor(app, chosen);
   try {

@@ -35,6 +35,10 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool runs_mod
 /// Reads what --shape gives, NAME=1,3,32,32 each. InputError says what is wrong with it.
 std::map<std::string, runtime::Shape> parse_shapes(const std::vector<std::string>& texts);
 
+/// Reads what --input gives: NAME=FILE each, or a .npz file whose arrays bear the names of the inputs.
+std::map<std::string, runtime::Tensor> read_inputs(const std::vector<std::string>& texts);
+
+void add_bench(CLI::App& app, Command& chosen);
 void add_describe(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 void add_eject(CLI::App& app, Command& chosen);

@@ -41,4 +41,19 @@ std::map<std::string, runtime::Shape> parse_shapes(const std::vector<std::string
   return shapes;
 }
 
+std::map<std::string, runtime::Tensor> read_inputs(const std::vector<std::string>& texts) {
+  std::map<std::string, runtime::Tensor> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos && text.ends_with(".npz")) {
+      values.merge(runtime::read_npz(text));
+      continue;
+    }
+    if (equals == std::string::npos || equals == 0)
+      throw InputError(fmt::format("--input {}: write it as NAME=FILE", text));
+    values[text.substr(0, equals)] = runtime::read_tensor(text.substr(equals + 1));
+  }
+  return values;
+}
+
 }  // namespace graft

@@ -38,18 +38,6 @@ struct VerifyArguments {
   CommonOptions common;
 };
 
-/// Reads what --input gives: NAME=FILE, or a .npz file whose arrays bear the names of the inputs.
-void read_input(const std::string& text, std::map<std::string, runtime::Tensor>& values) {
-  if (text.find('=') == std::string::npos && text.ends_with(".npz")) {
-    values.merge(runtime::read_npz(text));
-    return;
-  }
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw InputError(fmt::format("--input {}: write it as NAME=FILE", text));
-  values[text.substr(0, equals)] = runtime::read_tensor(text.substr(equals + 1));
-}
-
 verify::Tolerance parse_tolerance(const std::string& text) {
   const auto number = [&](const std::string& part) {
     size_t end = 0;
@@ -82,7 +70,7 @@ verify::JudgeOptions options_of(const VerifyArguments& arguments) {
   }
   if (!arguments.tolerance.empty()) options.tolerance = parse_tolerance(arguments.tolerance);
   options.plan.shapes = parse_shapes(arguments.shapes);
-  for (const std::string& text : arguments.inputs) read_input(text, options.plan.values);
+  options.plan.values = read_inputs(arguments.inputs);
   return options;
 }
 

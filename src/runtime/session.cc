@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/handle.h"
+#include "runtime/providers.h"
 
 namespace graft::runtime {
 namespace {
@@ -40,6 +41,7 @@ Handle<OrtSessionOptions> make_options(const Runtime& runtime, const SessionOpti
     runtime.check(api.SetOptimizedModelFilePath(raw, options.optimised_model.c_str()), who);
   }
   if (!options.profile.empty()) runtime.check(api.EnableProfiling(raw, options.profile.c_str()), who);
+  append_providers(runtime, raw, options.providers);
   for (const std::filesystem::path& library : options.libraries) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(library, error)) {

@@ -29,6 +29,7 @@ struct SessionOptions {
   Optimisation optimisation = Optimisation::all;
   std::vector<std::filesystem::path> libraries = {};
   std::vector<RegisterOperators> operators = {};
+  std::vector<std::string> providers = {};     ///< in order of preference (providers.h); the CPU is always last
   std::filesystem::path optimised_model = {};  ///< ORT writes the model that it really runs here
   std::filesystem::path profile = {};          ///< prefix of ORT's profile file
   bool quiet = true;                           ///< keeps ORT's warnings off stderr

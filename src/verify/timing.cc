@@ -20,20 +20,19 @@ double time_runs(runtime::PreparedRun& run, int repeats) {
   return milliseconds_since(start) / repeats;
 }
 
-/// Interpolates between the sorted figures.
-double quantile(const std::vector<double>& sorted, double part) {
-  const double at = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 Timing timing_of(const std::vector<double>& runs) {
   const Spread spread = spread_of(runs);
   return {spread.least, spread.median, spread.lower_quartile, spread.upper_quartile};
 }
 
 }  // namespace
+
+double quantile(const std::vector<double>& sorted, double part) {
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
 
 Spread spread_of(std::vector<double> figures) {
   if (figures.empty()) return {};

@@ -25,6 +25,9 @@ struct Spread {
 
 Spread spread_of(std::vector<double> figures);
 
+/// Interpolates between figures that are sorted, and not none: 0 gives the first, 1 the last.
+double quantile(const std::vector<double>& sorted, double part);
+
 /// Gives milliseconds per run.
 struct Timing {
   double best_ms = 0, median_ms = 0, lower_quartile_ms = 0, upper_quartile_ms = 0;

@@ -38,6 +38,16 @@ bool is_command(const CLI::App& app, const std::string& word) {
                      [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
+/// Lets an option that may be given several times take one value each time, so that `--library LIB MODEL` leaves the
+/// model alone.
+void take_one_value_each(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    for (CLI::Option* option : command->get_options()) {
+      if (!option->get_positional()) option->allow_extra_args(false);
+    }
+  }
+}
+
 /// Says which command was meant by a word that is none.
 std::string explain_unknown_command(const CLI::App& app, const std::string& word) {
   std::string nearest;
@@ -75,6 +85,7 @@ int main(int argc, char** argv) {
   graft::add_bench(app, chosen);
   graft::add_describe(app, chosen);
   graft::add_doctor(app, chosen);
+  take_one_value_each(app);
   try {
     if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1]))
       return complain(explain_unknown_command(app, argv[1]), 2);

@@ -398,3 +398,11 @@ def test_a_large_model_is_proven_in_parts(run_graft, ops_library, tmp_path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
     report = json.loads(run_graft("inject", tmp_path / "m.onnx", "-l", ops_library, "-o", tmp_path / "o.onnx", "--json", check=0).stdout)
     assert report["places"] == 5001 and report["verification"]["parts"] == {"run": 1, "left": 0}
+
+
+def test_options_may_stand_before_the_model(run_graft, ops_library, tmp_path):
+    model = two_chains(tmp_path / "m.onnx")
+    run_graft("inject", "--library", ops_library, model, "--op", "HardSwish", "--check", "--verify", "none", check=0)
+    run_graft("inject", "-l", ops_library, "--only", "h", "--only", "y", model, "-o", tmp_path / "o.onnx", "--no-verify", check=0)
+    assert grafted(tmp_path / "o.onnx") == ["h", "y"]
+    run_graft("verify", "-l", ops_library, model, tmp_path / "o.onnx", check=0)

@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   graft::add_eject(app, chosen);
   graft::add_verify(app, chosen);
   graft::add_bench(app, chosen);
+  graft::add_check(app, chosen);
   graft::add_describe(app, chosen);
   graft::add_doctor(app, chosen);
   take_one_value_each(app);

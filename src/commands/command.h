@@ -39,6 +39,7 @@ std::map<std::string, runtime::Shape> parse_shapes(const std::vector<std::string
 std::map<std::string, runtime::Tensor> read_inputs(const std::vector<std::string>& texts);
 
 void add_bench(CLI::App& app, Command& chosen);
+void add_check(CLI::App& app, Command& chosen);
 void add_describe(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 void add_eject(CLI::App& app, Command& chosen);

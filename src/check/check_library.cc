@@ -1,0 +1,170 @@
+#include "check/check_library.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "check/trial.h"
+#include "runtime/child.h"
+
+namespace graft::check {
+using runtime::ChildEnd;
+using runtime::ChildResult;
+using runtime::Say;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// Opens the messages of a child: what it does next, and the report at its end.
+constexpr std::string_view stage_mark = "at:";
+constexpr std::string_view report_mark = "report:";
+
+/// Is how long a child may take beyond its share before it counts as hung.
+constexpr std::chrono::seconds patience_beyond{30};
+
+/// Holds a folder for files that are needed for a moment.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "graft-check-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw InputError(fmt::format("{}: the folder cannot be made", name));
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string model_of_opset(int64_t opset) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(opset);
+  auto& graph = *model.mutable_graph();
+  graph.set_name("opset");
+  auto& node = *graph.add_node();
+  node.set_op_type("Identity");
+  node.add_input("x");
+  node.add_output("y");
+  for (auto* value : {graph.add_input(), graph.add_output()}) {
+    value->set_name(value == &graph.input(0) ? "x" : "y");
+    value->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  return model.SerializeAsString();
+}
+
+/// Finds the newest opset that the runtime takes, in a child: sessions make threads, which a later fork would lose.
+int64_t find_newest_opset(const std::shared_ptr<runtime::Runtime>& runtime) {
+  const ChildResult result = runtime::run_in_child(
+      [&](const Say& say) {
+        for (int64_t opset = 17; opset < 60; ++opset) {
+          try {
+            runtime::Session::from_bytes(runtime, model_of_opset(opset));
+          } catch (const InputError&) {
+            return;
+          }
+          say(std::to_string(opset));
+        }
+      },
+      patience_beyond);
+  return result.messages.empty() ? 17 : std::stoll(result.messages.back());
+}
+
+bool is_wanted(const Subject& subject, const std::vector<std::string>& names) {
+  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+           return name == subject.op.name || name == fmt::format("{}:{}", subject.op.domain, subject.op.name);
+         });
+}
+
+void refuse_unknown(const std::vector<std::string>& names, const std::vector<Subject>& subjects, const std::filesystem::path& library) {
+  for (const std::string& name : names) {
+    if (std::any_of(subjects.begin(), subjects.end(), [&](const Subject& subject) { return is_wanted(subject, {name}); })) continue;
+    std::string all;
+    for (const Subject& subject : subjects) {
+      if (subject.overload == 0) all += (all.empty() ? "" : ", ") + subject.op.name;
+    }
+    throw InputError(fmt::format("--op {}: {} has no such operator; it has {}", name, library.string(), all));
+  }
+}
+
+/// Says what a child that did not finish died of.
+Report report_of(const ChildResult& result) {
+  Report report;
+  std::string stage = "at the start";
+  for (const std::string& message : result.messages) {
+    if (message.starts_with(report_mark)) report = unpack(message.substr(report_mark.size()));
+    if (message.starts_with(stage_mark)) stage = message.substr(stage_mark.size());
+  }
+  if (result.end == ChildEnd::finished) return report;
+  Finding finding;
+  finding.code = result.end == ChildEnd::hung ? codes::hang : codes::crash;
+  finding.what = stage;
+  finding.expected = "that it returns";
+  if (result.end == ChildEnd::hung) finding.got = "no end: the process was ended";
+  else if (result.end == ChildEnd::left) finding.got = fmt::format("the process ended with exit code {}", result.number);
+  else if (const char* name = sigabbrev_np(result.number)) finding.got = fmt::format("the process died of SIG{}", name);
+  else finding.got = fmt::format("the process died of signal {}", result.number);
+  report.add(finding);
+  return report;
+}
+
+}  // namespace
+
+int64_t CheckedLibrary::findings() const {
+  int64_t count = 0;
+  for (const Checked& one : checked) count += static_cast<int64_t>(one.report.findings.size());
+  return count;
+}
+
+CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& library, const CheckOptions& options) {
+  const runtime::LibraryDescription description = runtime::describe_library(library);
+  runtime::try_library(*runtime, library);
+  CheckedLibrary all;
+  all.recorded = description.recorded;
+  all.newest_opset = find_newest_opset(runtime);
+  std::vector<Subject> subjects = subjects_of(description);
+  refuse_unknown(options.operators, subjects, library);
+  std::erase_if(subjects, [&](const Subject& subject) { return !is_wanted(subject, options.operators); });
+  const Folder folder;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+  for (size_t at = 0; at < subjects.size(); ++at) {
+    Subject& subject = subjects[at];
+    options.progress(fmt::format("{} of {}: {}", at + 1, subjects.size(), to_string(subject)));
+    const auto attributes = usual_attributes(subject);
+    Report report;
+    if (subject.op.provider != "CPUExecutionProvider") {
+      report.note(fmt::format("not run: it is for {}", subject.op.provider));
+    } else if (!attributes) {
+      report.note("not run: it needs a tensor as an attribute, and what it takes is not known");
+    } else {
+      const auto left = std::max(Clock::duration::zero(), end - Clock::now());
+      const auto share = left / static_cast<int64_t>(subjects.size() - at);
+      const ChildResult result = runtime::run_in_child(
+          [&](const Say& say) {
+            Trial trial{runtime, library, folder.path(), subject, *attributes, cases_of(subject, options.shapes), all.newest_opset, options.threads,
+                        Clock::now() + share, [&](const std::string& stage) { say(std::string(stage_mark) + stage); }, {}};
+            try {
+              check_subject(trial);
+            } catch (const std::exception& error) {
+              trial.report.note(fmt::format("the check ended early: {}", error.what()));
+              trial.report.cut_short = true;
+            }
+            say(std::string(report_mark) + pack(trial.report));
+          },
+          std::chrono::duration_cast<std::chrono::milliseconds>(share) + patience_beyond);
+      report = report_of(result);
+    }
+    all.checked.push_back({std::move(subject), std::move(report)});
+  }
+  return all;
+}
+
+}  // namespace graft::check

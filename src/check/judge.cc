@@ -1,0 +1,224 @@
+#include "check/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+namespace graft::check {
+using runtime::DataType;
+using runtime::element_as_double;
+using runtime::Shape;
+using runtime::Tensor;
+
+namespace {
+
+/// Gives the distance between two neighbours of a type at a number.
+double ulp_at(DataType type, double value) {
+  struct Format {
+    int digits, least;
+  };
+  const Format format = type == DataType::float64    ? Format{53, -1074}
+                        : type == DataType::float16  ? Format{11, -24}
+                        : type == DataType::bfloat16 ? Format{8, -133}
+                                                     : Format{24, -149};
+  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, format.least);
+  return std::ldexp(1.0, std::max(std::ilogb(value) - format.digits + 1, format.least));
+}
+
+int binade_of(double value) { return value == 0 ? -2000 : std::ilogb(value); }
+
+bool same_bytes(const Tensor& a, const Tensor& b, size_t element, size_t size) {
+  return std::memcmp(a.bytes.data() + element * size, b.bytes.data() + element * size, size) == 0;
+}
+
+/// Tells whether a number is the same, NaN is NaN, and a zero has the same sign.
+bool is_same(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b && std::signbit(a) == std::signbit(b);
+}
+
+/// Writes a number so that it can be told from its neighbours.
+std::string text_of(double value) {
+  if (value == 0 && std::signbit(value)) return "-0";
+  return fmt::format("{}", value);
+}
+
+std::string element_text(const Tensor& tensor, size_t element) {
+  if (tensor.type == DataType::string) return fmt::format("\"{}\"", tensor.strings[element]);
+  if (tensor.type == DataType::float32) {
+    const float value = tensor.values<float>()[element];
+    return value == 0 && std::signbit(value) ? "-0" : fmt::format("{}", value);
+  }
+  return text_of(element_as_double(tensor, element));
+}
+
+/// Finds the element of a broadcast input that an element of the output was made of; nothing when it is not known.
+std::optional<size_t> source_of(const Shape& input, const Shape& output, size_t element) {
+  if (input.size() > output.size()) return {};
+  size_t at = 0, step = 1, rest = element;
+  for (size_t back = 1; back <= output.size(); ++back) {
+    const auto size = static_cast<size_t>(output[output.size() - back]);
+    const size_t index = rest % size;
+    rest /= size;
+    if (back > input.size()) continue;
+    const auto own = static_cast<size_t>(input[input.size() - back]);
+    if (own != size && own != 1) return {};
+    if (own == size) at += index * step;
+    step *= own;
+  }
+  return at;
+}
+
+/// Says which inputs an element was made of, "x=-0, t=inf"; of other than elementwise operators, where it lies.
+std::string inputs_text(const Subject& subject, const Case& one, const Shape& shape, size_t element) {
+  std::vector<std::string> all;
+  for (size_t i = 0; subject.elementwise() && i < one.inputs.size(); ++i) {
+    if (one.inputs[i].type == DataType::undefined) continue;
+    if (const auto source = source_of(one.inputs[i].shape, shape, element))
+      all.push_back(fmt::format("{}={}", subject.op.inputs[port_of(subject, i)].name, element_text(one.inputs[i], *source)));
+  }
+  all.push_back(fmt::format("element {} of {}", element, runtime::to_string(shape)));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+/// Judges floating elements one by one.
+class FloatingJudge {
+ public:
+  FloatingJudge(const Tensor& got, const Truth& truth, const ErrorTable& errors) : got_(got), truth_(truth), errors_(errors) {
+    if (truth.exact) exact_in_type_ = runtime::convert(*truth.exact, got.type);
+    size_ = runtime::element_size(got.type);
+  }
+
+  bool is_right(size_t i) {
+    if (truth_.chain && same_bytes(got_, *truth_.chain, i, size_)) return true;
+    const double got = element_as_double(got_, i);
+    const auto agrees = [&](const std::optional<Tensor>& tensor) { return tensor && is_same(got, element_as_double(*tensor, i)); };
+    if (agrees(truth_.chain) || agrees(truth_.rounded) || agrees(exact_in_type_)) return true;
+    if (std::isnan(got)) return false;
+    if (got == 0 && !has_sign(got, i)) return false;
+    return is_near(got, truth_.chain, i) || is_near(got, truth_.rounded, i) || is_near(got, truth_.exact, i) || is_within_errors(got, i);
+  }
+
+  /// Gives how far an element is from the definition in float64, in units of the last place, where that is a normal number.
+  double ulp(size_t i) const {
+    if (!truth_.exact || got_.type == DataType::float64) return 0;
+    const double exact = element_as_double(*truth_.exact, i), got = element_as_double(got_, i);
+    if (!std::isfinite(exact) || !std::isfinite(got)) return 0;
+    return std::abs(got - exact) / ulp_at(got_.type, exact);
+  }
+
+  std::string expected(size_t i) const {
+    if (truth_.chain) return element_text(*truth_.chain, i);
+    return element_text(truth_.rounded ? *truth_.rounded : *exact_in_type_, i);
+  }
+
+  bool is_special(size_t i) const {
+    const double got = element_as_double(got_, i);
+    const double expected = element_as_double(truth_.chain ? *truth_.chain : *exact_in_type_, i);
+    return !std::isfinite(got) || !std::isfinite(expected) || (got == 0 && expected == 0);
+  }
+
+ private:
+  /// Tells whether a zero has the sign of what the definition gives, by one of its evaluations.
+  bool has_sign(double got, size_t i) const {
+    for (const auto* tensor : {&truth_.chain, &truth_.rounded, &truth_.exact}) {
+      if (!*tensor) continue;
+      const double value = element_as_double(**tensor, i);
+      if (!std::isnan(value) && std::signbit(value) == std::signbit(got)) return true;
+    }
+    return false;
+  }
+
+  bool is_near(double got, const std::optional<Tensor>& tensor, size_t i) const {
+    if (!tensor) return false;
+    const double value = element_as_double(*tensor, i);
+    if (!std::isfinite(value)) return false;
+    const double unit = ulp_at(got_.type, value);
+    if (!std::isfinite(got)) {  // an infinity is what lies one step beyond the largest number
+      const double largest = got_.type == DataType::float64    ? 0x1.fffffffffffffp1023
+                             : got_.type == DataType::float16  ? 65504.0
+                             : got_.type == DataType::bfloat16 ? 0x1.fep127
+                                                               : 0x1.fffffep127;
+      return std::signbit(got) == std::signbit(value) && std::abs(value) >= largest - allowed_ulp * unit;
+    }
+    return std::abs(got - value) <= allowed_ulp * unit;
+  }
+
+  bool is_within_errors(double got, size_t i) const {
+    if (!std::isfinite(got)) return false;
+    if (got_.type == DataType::float64) {
+      // The float64 evaluation is the chain itself: there is nothing better to measure either by.
+      const Tensor& chain = truth_.chain ? *truth_.chain : *truth_.exact;
+      const double value = element_as_double(chain, i);
+      return std::isfinite(value) && std::abs(got - value) <= 1e-13 + 1e-12 * std::abs(value);
+    }
+    if (!truth_.exact) {  // a tolerance for want of a measure, as verify takes it
+      const double value = truth_.chain ? element_as_double(*truth_.chain, i) : 0;
+      return std::isfinite(value) && std::abs(got - value) <= 1e-6 + 1e-5 * std::abs(value);
+    }
+    const double exact = element_as_double(*truth_.exact, i);
+    if (!std::isfinite(exact)) return false;
+    return std::abs(got - exact) <= allowed_times * errors_.at(exact) + allowed_ulp * ulp_at(got_.type, exact);
+  }
+
+  const Tensor& got_;
+  const Truth& truth_;
+  const ErrorTable& errors_;
+  std::optional<Tensor> exact_in_type_;
+  size_t size_ = 0;
+};
+
+}  // namespace
+
+void ErrorTable::learn(const Truth& truth) {
+  if (!truth.exact || truth.exact->type != DataType::float64) return;
+  for (const auto* chain : {&truth.chain, &truth.rounded}) {
+    if (!*chain || (*chain)->shape != truth.exact->shape) continue;
+    for (size_t i = 0; i < truth.exact->count(); ++i) {
+      const double exact = truth.exact->values<double>()[i], value = element_as_double(**chain, i);
+      if (!std::isfinite(exact) || !std::isfinite(value)) continue;
+      double& largest = largest_[binade_of(exact)];
+      largest = std::max(largest, std::abs(value - exact));
+    }
+  }
+}
+
+double ErrorTable::at(double exact) const {
+  double largest = 0;
+  for (int binade = binade_of(exact) - 1; binade <= binade_of(exact) + 1; ++binade) {
+    if (const auto found = largest_.find(binade); found != largest_.end()) largest = std::max(largest, found->second);
+  }
+  return largest;
+}
+
+void judge(const Subject& subject, const Case& one, const std::string& attributes, size_t output, const Tensor& got,
+           const Truth& truth, const ErrorTable& errors, Report& report) {
+  const auto complain = [&](const char* code, size_t element, const std::string& expected) {
+    report.add({code, fmt::format("output {} on {}", subject.op.outputs[std::min(output, subject.op.outputs.size() - 1)].name, to_string(one.values)),
+                shapes_text(subject, one), inputs_text(subject, one, got.shape, element), expected, element_text(got, element), attributes});
+  };
+  if (!runtime::is_floating(got.type)) {
+    const Tensor& expected = truth.chain ? *truth.chain : *truth.exact;
+    if (expected.type != got.type) return;
+    for (size_t i = 0; i < got.count(); ++i) {
+      const std::string right = got.type == DataType::string ? element_text(expected, i) : "";
+      const bool same = got.type == DataType::string ? got.strings[i] == expected.strings[i]
+                                                     : same_bytes(got, expected, i, runtime::element_size(got.type));
+      if (!same) return complain(one.values == Values::edge ? codes::edge_value : codes::wrong_value, i, element_text(expected, i));
+    }
+    return;
+  }
+  FloatingJudge floating(got, truth, errors);
+  for (size_t i = 0; i < got.count(); ++i) {
+    if (!floating.is_right(i)) {
+      const bool edge = one.values == Values::edge || floating.is_special(i);
+      return complain(edge ? codes::edge_value : codes::wrong_value, i, floating.expected(i));
+    }
+    report.largest_ulp = std::max(report.largest_ulp, one.values == Values::normal ? floating.ulp(i) : 0);
+  }
+}
+
+}  // namespace graft::check

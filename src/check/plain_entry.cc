@@ -1,0 +1,120 @@
+#include "check/plain_entry.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <graft/describe_abi.h>
+
+#include <atomic>
+#include <thread>
+
+#include "check/models.h"
+
+namespace graft::check {
+using runtime::DataType;
+using runtime::Shape;
+using runtime::Tensor;
+
+namespace {
+
+/// Is the caller's side of one call.
+struct Host {
+  const AttributeSet& attributes;
+  int threads;
+  std::vector<Tensor> outputs;
+  std::string failure;
+  // What an attribute's value points to, until the next one is asked for.
+  float number = 0;
+  int64_t integer = 0;
+  const char* text = nullptr;
+};
+
+Host& host_of(void* state) { return *static_cast<Host*>(state); }
+
+void* allocate(void* state, size_t output, int32_t dtype, const int64_t* shape, size_t rank) {
+  Host& host = host_of(state);
+  if (output >= host.outputs.size()) return nullptr;
+  Tensor& tensor = host.outputs[output] = Tensor::zeros(DataType(dtype), Shape(shape, shape + rank));
+  static std::byte nothing[64];  // no elements have an address too
+  return tensor.bytes.empty() ? nothing : tensor.bytes.data();
+}
+
+int find_attribute(void* state, const char* name, int32_t type, const void** data, size_t* count) {
+  Host& host = host_of(state);
+  for (const onnx::AttributeProto& attribute : host.attributes.given) {
+    if (attribute.name() != name) continue;
+    if (attribute.type() != type) return -1;
+    *count = 1;
+    switch (attribute.type()) {
+      case onnx::AttributeProto::FLOAT: host.number = attribute.f(), *data = &host.number; return 1;
+      case onnx::AttributeProto::INT: host.integer = attribute.i(), *data = &host.integer; return 1;
+      case onnx::AttributeProto::STRING: host.text = attribute.s().c_str(), *data = &host.text; return 1;
+      case onnx::AttributeProto::FLOATS: *data = attribute.floats().data(), *count = static_cast<size_t>(attribute.floats_size()); return 1;
+      case onnx::AttributeProto::INTS: *data = attribute.ints().data(), *count = static_cast<size_t>(attribute.ints_size()); return 1;
+      default: return -1;
+    }
+  }
+  return 0;
+}
+
+void parallel_for(void* state, void (*task)(void*, size_t), size_t count, void* argument) {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) task(argument, i);
+  };
+  std::vector<std::jthread> others;
+  for (int thread = 1; thread < host_of(state).threads; ++thread) others.emplace_back(work);
+  work();
+}
+
+void fail(void* state, const char* message) { host_of(state).failure = message ? message : ""; }
+
+int put_strings(void* state, size_t output, const graft_string* strings, const int64_t* shape, size_t rank) {
+  Host& host = host_of(state);
+  if (output >= host.outputs.size()) return 1;
+  Tensor& tensor = host.outputs[output] = Tensor::zeros(DataType::string, Shape(shape, shape + rank));
+  for (size_t i = 0; i < tensor.count(); ++i) tensor.strings[i].assign(strings[i].data, strings[i].size);
+  return 0;
+}
+
+const char* option(void*, const char*) { return nullptr; }
+
+const graft_entry* entry_of(const graft_library* library, const Subject& subject) {
+  for (size_t i = 0; library && i < library->entry_count; ++i) {
+    const graft_entry& entry = library->entries[i];
+    if (entry.overload == subject.overload && entry.domain == subject.op.domain && entry.name == subject.op.name) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PlainEntries::PlainEntries(const std::filesystem::path& library) {
+  void* handle = dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) throw std::runtime_error(fmt::format("{}: cannot be loaded: {}", library.string(), dlerror()));
+  if (const auto describe = reinterpret_cast<decltype(&graft_describe)>(dlsym(handle, "graft_describe"))) library_ = describe(GRAFT_ABI);
+}
+
+bool PlainEntries::has(const Subject& subject) const { return entry_of(library_, subject) != nullptr; }
+
+std::vector<Tensor> PlainEntries::call(const Subject& subject, const Case& one, const AttributeSet& attributes, int threads) const {
+  const graft_entry* entry = entry_of(library_, subject);
+  if (!entry) throw EntryError("there is no such entry");
+  Host host{attributes, threads, std::vector<Tensor>(outputs_of(subject).size()), {}, 0, 0, nullptr};
+  std::vector<std::vector<graft_string>> strings;
+  std::vector<graft_value> values;
+  for (const Tensor& tensor : one.inputs) {
+    graft_value value{const_cast<std::byte*>(tensor.bytes.data()), static_cast<int32_t>(tensor.type),
+                      static_cast<int32_t>(tensor.shape.size()), tensor.shape.data()};
+    if (tensor.type == DataType::string) {
+      auto& texts = strings.emplace_back();
+      for (const std::string& text : tensor.strings) texts.push_back({text.data(), text.size()});
+      value.data = texts.data();
+    }
+    values.push_back(value);
+  }
+  const graft_host interface{sizeof(graft_host), &host, allocate, find_attribute, threads > 1 ? parallel_for : nullptr, fail, put_strings, option};
+  if (entry->call(entry, &interface, values.data(), values.size(), host.outputs.size()) != 0) throw EntryError(host.failure);
+  return std::move(host.outputs);
+}
+
+}  // namespace graft::check

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <barrier>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "check/difference.h"
+#include "check/trial.h"
+
+namespace graft::check {
+using runtime::Session;
+using runtime::Tensor;
+
+namespace {
+
+/// Is how many threads call one session at once, and how many sessions run at once.
+constexpr int callers = 10;
+/// Is how often each of them runs: a race that shows in one run of a hundred is missed, one of a shared buffer is not.
+constexpr int rounds = 6;
+/// Is how often a session is made and registers the library anew.
+constexpr int registrations = 12;
+
+/// Chooses the accepted case with the most elements, which gives threads the longest time to meet.
+const Taken* largest_of(const std::vector<Taken>& taken) {
+  const auto size = [](const Taken& one) {
+    size_t elements = 0;
+    for (const Tensor& tensor : one.one.inputs) elements += tensor.type == runtime::DataType::undefined ? 0 : tensor.count();
+    return elements;
+  };
+  const auto largest = std::max_element(taken.begin(), taken.end(), [&](const Taken& a, const Taken& b) { return size(a) < size(b); });
+  return largest == taken.end() ? nullptr : &*largest;
+}
+
+/// Runs again and again with more threads within the operator.
+void repeat_with_threads(Trial& trial, const Taken& taken) {
+  const std::vector<Tensor> inputs = fed(trial.subject, taken.one, false);
+  for (const int threads : {1, 2, trial.most_threads}) {
+    if (threads > trial.most_threads || !trial.has_time()) return;
+    trial.say(fmt::format("run {} times with {} threads on {}", rounds, threads, shapes_text(trial.subject, taken.one)));
+    Session session = trial.open(taken.one, {}, threads);
+    std::vector<Tensor> first;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<Tensor> outputs = session.run(inputs);
+      if (round == 0) first = outputs;
+      const auto again = first_difference(first, outputs);
+      if (again) {
+        return trial.add(threads == 1 ? codes::not_deterministic : codes::race,
+                         fmt::format("run {} of one session with {} threads gave something else than the first", round + 1, threads),
+                         taken.one, again->expected, again->got, again->place);
+      }
+      const auto from_one = first_difference(taken.outputs, outputs);
+      if (!from_one) continue;
+      const std::string what = fmt::format("with {} threads it gives something else than with one", threads);
+      if (trial.subject.elementwise() || threads == 1)
+        return trial.add(threads == 1 ? codes::not_deterministic : codes::race, what, taken.one, from_one->expected, from_one->got, from_one->place);
+      // A tensor operator may add in another order. What runs of one session differ in is a race, and looked for above.
+      trial.report.note(fmt::format("{}: {} instead of {} ({})", what, from_one->got, from_one->expected, from_one->place));
+      break;
+    }
+  }
+}
+
+/// Runs callers at once, each on inputs of its own, so that what one writes into the memory of another shows.
+void run_at_once(Trial& trial, const Taken& taken, bool one_session) {
+  const std::string what = one_session ? fmt::format("{} threads that run one session at once", callers)
+                                       : fmt::format("{} sessions that run at once", callers);
+  trial.say(what);
+  std::vector<Case> cases;
+  std::vector<std::vector<Tensor>> expected;
+  std::vector<Session> sessions;
+  for (int caller = 0; caller < callers; ++caller) {
+    // An initializer is part of the model: those who share it share its inputs.
+    cases.push_back(one_session && std::find(trial.subject.constant.begin(), trial.subject.constant.end(), true) != trial.subject.constant.end()
+                        ? taken.one
+                        : redrawn(taken.one, 7000 + static_cast<uint64_t>(caller)));
+    if (!one_session || caller == 0) sessions.push_back(trial.open(cases.back(), {}));
+    try {
+      expected.push_back(sessions.back().run(fed(trial.subject, cases.back(), false)));
+    } catch (const InputError&) {  // values that the operator does not take in this shape
+      return;
+    }
+  }
+  std::mutex mutex;
+  std::optional<Finding> found;
+  std::barrier start(callers);
+  {
+    std::vector<std::jthread> threads;
+    for (int caller = 0; caller < callers; ++caller) {
+      threads.emplace_back([&, caller] {
+        const auto at = static_cast<size_t>(caller);
+        const std::vector<Tensor> inputs = fed(trial.subject, cases[at], false);
+        Session& session = sessions[one_session ? 0 : at];
+        start.arrive_and_wait();
+        for (int round = 0; round < rounds; ++round) {
+          Finding finding{codes::race, what, shapes_text(trial.subject, cases[at]), {}, {}, {}, trial.attributes.text};
+          try {
+            const auto difference = first_difference(expected[at], session.run(inputs));
+            if (!difference) continue;
+            finding.inputs = difference->place, finding.expected = difference->expected, finding.got = difference->got;
+          } catch (const std::exception& error) {
+            finding.expected = "what it gives alone", finding.got = error.what();
+          }
+          const std::scoped_lock lock(mutex);
+          if (!found) found = finding;
+          return;
+        }
+      });
+    }
+  }
+  if (found) trial.report.add(*found);
+}
+
+/// Makes sessions again and again, the last ones at once; each registers the library.
+void register_again(Trial& trial, const Taken& taken) {
+  trial.say(fmt::format("register the library {} times", 2 * registrations));
+  const std::vector<Tensor> inputs = fed(trial.subject, taken.one, false);
+  std::mutex mutex;
+  const auto once = [&](const std::string& how) {
+    std::optional<BitDifference> difference;
+    try {
+      difference = first_difference(taken.outputs, trial.open(taken.one, {}).run(inputs));
+    } catch (const std::exception& error) {
+      difference = BitDifference{"", "a session as before", error.what()};
+    }
+    if (!difference) return;
+    const std::scoped_lock lock(mutex);
+    trial.add(codes::not_deterministic, how, taken.one, difference->expected, difference->got, difference->place);
+  };
+  for (int i = 0; i < registrations; ++i) once("a further session, for which the library is registered again, gives something else");
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < registrations; ++i) threads.emplace_back([&] { once("one of sessions that are made at once gives something else"); });
+}
+
+}  // namespace
+
+void check_repeats(Trial& trial, const std::vector<Taken>& taken) {
+  const Taken* largest = largest_of(taken);
+  if (!largest) return;
+  repeat_with_threads(trial, *largest);
+  // What differs from run to run of one caller says nothing of several.
+  const auto& findings = trial.report.findings;
+  if (std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.code == codes::not_deterministic; })) return;
+  for (const bool one_session : {true, false}) {
+    if (trial.has_time()) run_at_once(trial, *largest, one_session);
+  }
+  if (trial.has_time()) register_again(trial, taken.front());
+}
+
+}  // namespace graft::check

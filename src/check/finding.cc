@@ -17,6 +17,10 @@ void Report::add(Finding finding) {
   }
 }
 
+bool Report::has(const std::string& code) const {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.code == code; });
+}
+
 void Report::note(const std::string& text) {
   if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
 }

@@ -51,6 +51,9 @@ struct Report {
   /// Keeps the first finding of each code and counts the others.
   void add(Finding finding);
   void note(const std::string& text);
+
+  /// Tells whether there is a finding of a code.
+  bool has(const std::string& code) const;
 };
 
 /// Writes a report as one line for the parent process, and reads it there.

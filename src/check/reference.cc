@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
 #include "runtime/files.h"
 
 namespace graft::check {
@@ -18,6 +23,18 @@ template <class Runner> std::optional<std::vector<Tensor>> try_run(std::optional
     return runner->run(inputs);
   } catch (const InputError&) {
     return {};
+  }
+}
+
+/// Takes in how far an evaluation that was shaken lies from the exact one.
+void widen_doubt(Truth& truth, const Tensor& shaken) {
+  if (truth.exact->type != DataType::float64 || shaken.shape != truth.exact->shape) return;
+  if (!truth.doubt) truth.doubt = Tensor::zeros(DataType::float64, shaken.shape);
+  const std::span<const double> exact = std::as_const(*truth.exact).values<double>(), other = shaken.values<double>();
+  const std::span<double> doubt = truth.doubt->values<double>();
+  for (size_t i = 0; i < doubt.size(); ++i) {
+    const double distance = std::abs(other[i] - exact[i]);
+    if (std::isfinite(distance)) doubt[i] = std::max(doubt[i], distance);
   }
 }
 
@@ -55,6 +72,10 @@ Reference::Sessions& Reference::sessions_for(const Case& one) {
         sessions.rounded.emplace(runtime_, file, std::vector<std::filesystem::path>{}, 1, verify::Halves::rounded);
       });
     }
+    attempt([&] {
+      for (const uint64_t pattern : {0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f})
+        sessions.shaken.emplace_back(runtime_, file, pattern);
+    });
     if (sessions.chain || sessions.exact) why_not_.clear();
   });
   return sessions;
@@ -73,6 +94,15 @@ std::optional<std::vector<Truth>> Reference::run(const Case& one) {
                                          ? runtime::convert((*rounded)[i], outputs_of(subject_)[i])
                                          : (*rounded)[i];
     if (exact) truths[i].exact = std::move((*exact)[i]);
+  }
+  for (ShakenEvaluation& shaken : sessions.shaken) {
+    if (!exact) break;
+    try {
+      const std::vector<Tensor> outputs = shaken.run(inputs);
+      for (size_t i = 0; i < truths.size(); ++i) widen_doubt(truths[i], outputs[i]);
+    } catch (const InputError&) {
+      break;  // then there is no doubt to add
+    }
   }
   return truths;
 }

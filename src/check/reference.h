@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check/models.h"
+#include "check/shaken.h"
 #include "runtime/session.h"
 #include "verify/float64/evaluation.h"
 
@@ -21,6 +22,7 @@ struct Truth {
   std::optional<runtime::Tensor> chain;    ///< as ORT computes the operators one by one, in the types themselves
   std::optional<runtime::Tensor> rounded;  ///< of 16-bit types: in float64, each result rounded as the standard says
   std::optional<runtime::Tensor> exact;    ///< in float64, rounded nowhere; of other than floating types, as it is
+  std::optional<runtime::Tensor> doubt;    ///< how far `exact` is to be believed: what its own roundings can make of it
 };
 
 class Reference {
@@ -39,6 +41,7 @@ class Reference {
   struct Sessions {
     std::optional<runtime::Session> chain;
     std::optional<verify::Float64Evaluation> exact, rounded;
+    std::vector<ShakenEvaluation> shaken;
   };
   Sessions& sessions_for(const Case& one);
 

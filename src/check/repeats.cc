@@ -140,8 +140,7 @@ void check_repeats(Trial& trial, const std::vector<Taken>& taken) {
   if (!largest) return;
   repeat_with_threads(trial, *largest);
   // What differs from run to run of one caller says nothing of several.
-  const auto& findings = trial.report.findings;
-  if (std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.code == codes::not_deterministic; })) return;
+  if (trial.report.has(codes::not_deterministic)) return;
   for (const bool one_session : {true, false}) {
     if (trial.has_time()) run_at_once(trial, *largest, one_session);
   }

@@ -28,6 +28,8 @@ double hard_swish(double x) { return std::isnan(x) ? x : x * std::clamp(x / 6 + 
 double leaky_relu(double x, float alpha) { return x < 0 ? alpha * x : x; }
 double prelu(double x, double slope) { return x < 0 ? slope * x : x; }
 double selu(double x, float alpha, float gamma) { return gamma * (x <= 0 ? alpha * std::expm1(x) : x); }
+// ORT has a Sigmoid for float64, but it subtracts from 1 what is 1 but for rounding: below -37 it gives 0.
+double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 double softsign(double x) { return x / (1 + std::abs(x)); }
 double thresholded_relu(double x, float alpha) { return x > alpha ? x : 0; }
@@ -326,6 +328,7 @@ GRAFT_OPS(m, "graft.float64") {
   m.def<float64::thresholded_relu>("ThresholdedRelu", "alpha"_attr = 1.f);
   m.def<float64::mish>("Mish");
   m.def<float64::erf>("Erf");
+  m.def<float64::sigmoid>("Sigmoid");
   m.def<float64::round_to_float16>(graft::verify::round_to_float16);
   m.def<float64::round_to_bfloat16>(graft::verify::round_to_bfloat16);
   m.def<float64::tan>("Tan");

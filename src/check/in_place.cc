@@ -26,7 +26,7 @@ void check_in_place(Trial& trial, const std::vector<Taken>& taken) {
       if (kept) expected.insert(expected.end(), inputs.begin(), inputs.end());
       try {
         Session session = trial.open(one.one, {.source = source});
-        const auto difference = first_difference(expected, session.run(inputs));
+        const auto difference = first_difference(expected, session.run(fed(trial.subject, one.one, false)));
         if (!difference) continue;
         trial.add(codes::in_place,
                   kept ? "its inputs are read again behind it: it changes one, or gives something else" : "its inputs are values that nothing else reads: it gives something else",

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,10 +19,20 @@ namespace {
 
 /// Is how many threads call one session at once, and how many sessions run at once.
 constexpr int callers = 10;
-/// Is how often each of them runs: a race that shows in one run of a hundred is missed, one of a shared buffer is not.
-constexpr int rounds = 6;
+/// Is how often each of them runs at least, and for how long: until then the machine's other work has let them meet.
+constexpr int least_rounds = 6;
+constexpr std::chrono::milliseconds least_time{40};
 /// Is how often a session is made and registers the library anew.
 constexpr int registrations = 12;
+
+/// Counts the rounds of one caller, until there were enough of them and they took long enough.
+class Rounds {
+ public:
+  bool go_on(int round) const { return round < least_rounds || std::chrono::steady_clock::now() - start_ < least_time; }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 /// Chooses the accepted case with the most elements, which gives threads the longest time to meet.
 const Taken* largest_of(const std::vector<Taken>& taken) {
@@ -35,24 +47,25 @@ const Taken* largest_of(const std::vector<Taken>& taken) {
 
 /// Runs again and again with more threads within the operator.
 void repeat_with_threads(Trial& trial, const Taken& taken) {
-  const std::vector<Tensor> inputs = fed(trial.subject, taken.one, false);
   for (const int threads : {1, 2, trial.most_threads}) {
     if (threads > trial.most_threads || !trial.has_time()) return;
-    trial.say(fmt::format("run {} times with {} threads on {}", rounds, threads, shapes_text(trial.subject, taken.one)));
+    const std::string with = threads == 1 ? "one thread" : fmt::format("{} threads", threads);
+    trial.say(fmt::format("run again and again with {} on {}", with, shapes_text(trial.subject, taken.one)));
     Session session = trial.open(taken.one, {}, threads);
     std::vector<Tensor> first;
-    for (int round = 0; round < rounds; ++round) {
-      std::vector<Tensor> outputs = session.run(inputs);
+    const Rounds rounds;
+    for (int round = 0; rounds.go_on(round); ++round) {
+      std::vector<Tensor> outputs = session.run(fed(trial.subject, taken.one, false));
       if (round == 0) first = outputs;
       const auto again = first_difference(first, outputs);
       if (again) {
         return trial.add(threads == 1 ? codes::not_deterministic : codes::race,
-                         fmt::format("run {} of one session with {} threads gave something else than the first", round + 1, threads),
+                         fmt::format("run {} of one session with {} gave something else than the first", round + 1, with),
                          taken.one, again->expected, again->got, again->place);
       }
       const auto from_one = first_difference(taken.outputs, outputs);
       if (!from_one) continue;
-      const std::string what = fmt::format("with {} threads it gives something else than with one", threads);
+      const std::string what = fmt::format("with {} it gives something else than in another session", with);
       if (trial.subject.elementwise() || threads == 1)
         return trial.add(threads == 1 ? codes::not_deterministic : codes::race, what, taken.one, from_one->expected, from_one->got, from_one->place);
       // A tensor operator may add in another order. What runs of one session differ in is a race, and looked for above.
@@ -84,19 +97,20 @@ void run_at_once(Trial& trial, const Taken& taken, bool one_session) {
   }
   std::mutex mutex;
   std::optional<Finding> found;
+  std::atomic<bool> stop{false};
   std::barrier start(callers);
   {
     std::vector<std::jthread> threads;
     for (int caller = 0; caller < callers; ++caller) {
       threads.emplace_back([&, caller] {
         const auto at = static_cast<size_t>(caller);
-        const std::vector<Tensor> inputs = fed(trial.subject, cases[at], false);
         Session& session = sessions[one_session ? 0 : at];
         start.arrive_and_wait();
-        for (int round = 0; round < rounds; ++round) {
+        const Rounds rounds;
+        for (int round = 0; rounds.go_on(round) && !stop; ++round) {
           Finding finding{codes::race, what, shapes_text(trial.subject, cases[at]), {}, {}, {}, trial.attributes.text};
           try {
-            const auto difference = first_difference(expected[at], session.run(inputs));
+            const auto difference = first_difference(expected[at], session.run(fed(trial.subject, cases[at], false)));
             if (!difference) continue;
             finding.inputs = difference->place, finding.expected = difference->expected, finding.got = difference->got;
           } catch (const std::exception& error) {
@@ -104,6 +118,7 @@ void run_at_once(Trial& trial, const Taken& taken, bool one_session) {
           }
           const std::scoped_lock lock(mutex);
           if (!found) found = finding;
+          stop = true;
           return;
         }
       });

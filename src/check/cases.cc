@@ -165,6 +165,21 @@ std::string shapes_text(const Subject& subject, const Case& one) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
+bool can_make(DataType type) {
+  switch (type) {
+    case DataType::undefined:
+    case DataType::complex64:
+    case DataType::complex128:
+    case DataType::float8e4m3fn:
+    case DataType::float8e4m3fnuz:
+    case DataType::float8e5m2:
+    case DataType::float8e5m2fnuz:
+    case DataType::uint4:
+    case DataType::int4: return false;
+    default: return true;
+  }
+}
+
 std::vector<double> edge_values(DataType type) {
   if (type == DataType::string || type == DataType::boolean) return {0, 1};
   if (!is_floating(type)) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "check/trial.h"
+#include "rewrite/definition_file.h"
 #include "runtime/child.h"
 
 namespace graft::check {
@@ -95,6 +96,16 @@ void refuse_unknown(const std::vector<std::string>& names, const std::vector<Sub
   }
 }
 
+/// Refuses a shape for an input that none of the operators has.
+void refuse_unknown_inputs(const std::map<std::string, runtime::Shape>& shapes, const std::vector<Subject>& subjects) {
+  for (const auto& [name, shape] : shapes) {
+    const bool known = std::any_of(subjects.begin(), subjects.end(), [&](const Subject& subject) {
+      return std::any_of(subject.op.inputs.begin(), subject.op.inputs.end(), [&](const auto& input) { return input.name == name; });
+    });
+    if (!known) throw InputError(fmt::format("--shape {}={}: none of the operators has such an input", name, runtime::to_string(shape)));
+  }
+}
+
 /// Says what a child that did not finish died of.
 Report report_of(const ChildResult& result) {
   Report report;
@@ -125,7 +136,9 @@ int64_t CheckedLibrary::findings() const {
 }
 
 CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& library, const CheckOptions& options) {
-  const runtime::LibraryDescription description = runtime::describe_library(library);
+  std::vector<runtime::LibraryDescription> descriptions{runtime::describe_library(library)};
+  for (const std::filesystem::path& file : options.definitions) rewrite::complete(descriptions, rewrite::read_definitions(file));
+  const runtime::LibraryDescription& description = descriptions[0];
   runtime::try_library(*runtime, library);
   CheckedLibrary all;
   all.recorded = description.recorded;
@@ -133,6 +146,7 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
   std::vector<Subject> subjects = subjects_of(description);
   refuse_unknown(options.operators, subjects, library);
   std::erase_if(subjects, [&](const Subject& subject) { return !is_wanted(subject, options.operators); });
+  refuse_unknown_inputs(options.shapes, subjects);
   const Folder folder;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
   for (size_t at = 0; at < subjects.size(); ++at) {
@@ -142,6 +156,8 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
     Report report;
     if (subject.op.provider != "CPUExecutionProvider") {
       report.note(fmt::format("not run: it is for {}", subject.op.provider));
+    } else if (const auto strange = std::find_if_not(subject.inputs.begin(), subject.inputs.end(), can_make); strange != subject.inputs.end()) {
+      report.note(fmt::format("not run: no inputs of type {} are made here", runtime::type_name(*strange)));
     } else if (!attributes) {
       report.note("not run: it needs a tensor as an attribute, and what it takes is not known");
     } else {
@@ -149,9 +165,10 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
       const auto share = left / static_cast<int64_t>(subjects.size() - at);
       const ChildResult result = runtime::run_in_child(
           [&](const Say& say) {
-            Trial trial{runtime, library, folder.path(), subject, *attributes, cases_of(subject, options.shapes), all.newest_opset, options.threads,
+            Trial trial{runtime, library, folder.path(), subject, *attributes, {}, all.newest_opset, options.threads,
                         Clock::now() + share, [&](const std::string& stage) { say(std::string(stage_mark) + stage); }, {}};
             try {
+              trial.cases = cases_of(subject, options.shapes);
               check_subject(trial);
             } catch (const std::exception& error) {
               trial.report.note(fmt::format("the check ended early: {}", error.what()));

@@ -16,6 +16,7 @@
 namespace graft::check {
 
 struct CheckOptions {
+  std::vector<std::filesystem::path> definitions = {};  ///< files that say what operators mean, rewrite/definition_file.h
   std::vector<std::string> operators = {};  ///< names, with or without domain; none: all
   std::map<std::string, runtime::Shape> shapes = {};  ///< by input, in place of those that are tried
   int threads = 4;                          ///< most threads within an operator

@@ -171,7 +171,7 @@ void check_subject(Trial& trial) {
   check_newest_opset(trial, taken);
   check_attributes(trial, taken);
   if (!report.has(codes::not_deterministic)) check_in_place(trial, taken);
-  check_repeats(trial, taken);
+  check_repeats(trial, entries, taken);
 }
 
 }  // namespace graft::check

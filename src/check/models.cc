@@ -76,7 +76,6 @@ NodeProto call_node(const Subject& subject, const Case& one, const std::vector<o
   NodeProto node;
   node.set_domain(subject.op.domain);
   node.set_op_type(subject.op.name);
-  node.set_name("checked");
   size_t last = one.inputs.size();
   while (last > 0 && is_left_out(one.inputs[last - 1])) --last;
   for (size_t i = 0; i < last; ++i) node.add_input(is_left_out(one.inputs[i]) ? "" : input_name(i));

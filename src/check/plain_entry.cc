@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <graft/describe_abi.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -57,13 +58,16 @@ int find_attribute(void* state, const char* name, int32_t type, const void** dat
 }
 
 void parallel_for(void* state, void (*task)(void*, size_t), size_t count, void* argument) {
-  std::atomic<size_t> next{0};
+  std::atomic<size_t> next{0}, waiting{std::min(count, static_cast<size_t>(host_of(state).threads))};
+  const size_t workers = waiting;
   const auto work = [&] {
+    // All begin at once, so that what one block writes into another's memory shows.
+    for (--waiting; waiting > 0;) std::this_thread::yield();
     for (size_t i = next++; i < count; i = next++) task(argument, i);
   };
   std::vector<std::jthread> others;
-  for (int thread = 1; thread < host_of(state).threads; ++thread) others.emplace_back(work);
-  work();
+  for (size_t thread = 1; thread < workers; ++thread) others.emplace_back(work);
+  if (workers > 0) work();
 }
 
 void fail(void* state, const char* message) { host_of(state).failure = message ? message : ""; }

@@ -61,6 +61,7 @@ Reference::Sessions& Reference::sessions_for(const Case& one) {
   };
   attempt([&] {
     const onnx::ModelProto model = definition_model(subject_, one, attributes_, opset_);
+    for (const onnx::NodeProto& node : model.graph().node()) sessions.keeps_zeros = sessions.keeps_zeros && node.op_type() != "Where";
     const std::filesystem::path file = folder_ / "definition.onnx";
     runtime::write_file(file, model.SerializeAsString());
     attempt([&] {
@@ -89,6 +90,7 @@ std::optional<std::vector<Truth>> Reference::run(const Case& one) {
   if (!chain && !exact) return {};
   std::vector<Truth> truths(outputs_of(subject_).size());
   for (size_t i = 0; i < truths.size(); ++i) {
+    truths[i].keeps_zeros = sessions.keeps_zeros;
     if (chain) truths[i].chain = std::move((*chain)[i]);
     if (rounded) truths[i].rounded = runtime::is_floating(subject_.outputs[std::min(i, subject_.outputs.size() - 1)])
                                          ? runtime::convert((*rounded)[i], outputs_of(subject_)[i])

@@ -22,6 +22,7 @@ struct Truth {
   std::optional<runtime::Tensor> chain;    ///< as ORT computes the operators one by one, in the types themselves
   std::optional<runtime::Tensor> rounded;  ///< of 16-bit types: in float64, each result rounded as the standard says
   std::optional<runtime::Tensor> exact;    ///< in float64, rounded nowhere; of other than floating types, as it is
+  bool keeps_zeros = true;                 ///< false: ORT's Where makes 0 of -0, and nothing says which one is right
   std::optional<runtime::Tensor> doubt;    ///< how far `exact` is to be believed: what its own roundings can make of it
 };
 
@@ -42,6 +43,7 @@ class Reference {
     std::optional<runtime::Session> chain;
     std::optional<verify::Float64Evaluation> exact, rounded;
     std::vector<ShakenEvaluation> shaken;
+    bool keeps_zeros = true;
   };
   Sessions& sessions_for(const Case& one);
 

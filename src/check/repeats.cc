@@ -19,18 +19,21 @@ namespace {
 
 /// Is how many threads call one session at once, and how many sessions run at once.
 constexpr int callers = 10;
-/// Is how often each of them runs at least, and for how long: until then the machine's other work has let them meet.
+/// Is how often each of them runs at least, and for how long: until then the machine's other work has let them meet. What
+/// an elementwise operator is split into is not its own work; a tensor operator that splits its own gets more.
 constexpr int least_rounds = 6;
-constexpr std::chrono::milliseconds least_time{40};
+constexpr std::chrono::milliseconds least_time{40}, least_time_of_tensors{150};
 /// Is how often a session is made and registers the library anew.
 constexpr int registrations = 12;
 
 /// Counts the rounds of one caller, until there were enough of them and they took long enough.
 class Rounds {
  public:
-  bool go_on(int round) const { return round < least_rounds || std::chrono::steady_clock::now() - start_ < least_time; }
+  explicit Rounds(const Subject& subject) : time_(subject.elementwise() ? least_time : least_time_of_tensors) {}
+  bool go_on(int round) const { return round < least_rounds || std::chrono::steady_clock::now() - start_ < time_; }
 
  private:
+  std::chrono::milliseconds time_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -53,7 +56,7 @@ void repeat_with_threads(Trial& trial, const Taken& taken) {
     trial.say(fmt::format("run again and again with {} on {}", with, shapes_text(trial.subject, taken.one)));
     Session session = trial.open(taken.one, {}, threads);
     std::vector<Tensor> first;
-    const Rounds rounds;
+    const Rounds rounds(trial.subject);
     for (int round = 0; rounds.go_on(round); ++round) {
       std::vector<Tensor> outputs = session.run(fed(trial.subject, taken.one, false));
       if (round == 0) first = outputs;
@@ -71,6 +74,26 @@ void repeat_with_threads(Trial& trial, const Taken& taken) {
       // A tensor operator may add in another order. What runs of one session differ in is a race, and looked for above.
       trial.report.note(fmt::format("{}: {} instead of {} ({})", what, from_one->got, from_one->expected, from_one->place));
       break;
+    }
+  }
+}
+
+/// Calls the plain C entry again and again, whose blocks all begin at once.
+void repeat_entry(Trial& trial, const PlainEntries& entries, const Taken& taken) {
+  if (!entries.has(trial.subject) || trial.most_threads < 2) return;
+  trial.say(fmt::format("call the plain C entry again and again with {} threads", trial.most_threads));
+  std::vector<Tensor> first;
+  const Rounds rounds(trial.subject);
+  for (int round = 0; rounds.go_on(round); ++round) {
+    try {
+      std::vector<Tensor> outputs = entries.call(trial.subject, taken.one, trial.attributes, trial.most_threads);
+      if (round == 0) first = outputs;
+      const auto difference = first_difference(first, outputs);
+      if (!difference) continue;
+      return trial.add(codes::race, fmt::format("call {} of the plain C entry with {} threads gave something else than the first", round + 1, trial.most_threads),
+                       taken.one, difference->expected, difference->got, difference->place);
+    } catch (const EntryError&) {
+      return;  // said when it was called first
     }
   }
 }
@@ -106,7 +129,7 @@ void run_at_once(Trial& trial, const Taken& taken, bool one_session) {
         const auto at = static_cast<size_t>(caller);
         Session& session = sessions[one_session ? 0 : at];
         start.arrive_and_wait();
-        const Rounds rounds;
+        const Rounds rounds(trial.subject);
         for (int round = 0; rounds.go_on(round) && !stop; ++round) {
           Finding finding{codes::race, what, shapes_text(trial.subject, cases[at]), {}, {}, {}, trial.attributes.text};
           try {
@@ -130,12 +153,11 @@ void run_at_once(Trial& trial, const Taken& taken, bool one_session) {
 /// Makes sessions again and again, the last ones at once; each registers the library.
 void register_again(Trial& trial, const Taken& taken) {
   trial.say(fmt::format("register the library {} times", 2 * registrations));
-  const std::vector<Tensor> inputs = fed(trial.subject, taken.one, false);
   std::mutex mutex;
   const auto once = [&](const std::string& how) {
     std::optional<BitDifference> difference;
     try {
-      difference = first_difference(taken.outputs, trial.open(taken.one, {}).run(inputs));
+      difference = first_difference(taken.outputs, trial.open(taken.one, {}).run(fed(trial.subject, taken.one, false)));
     } catch (const std::exception& error) {
       difference = BitDifference{"", "a session as before", error.what()};
     }
@@ -150,10 +172,11 @@ void register_again(Trial& trial, const Taken& taken) {
 
 }  // namespace
 
-void check_repeats(Trial& trial, const std::vector<Taken>& taken) {
+void check_repeats(Trial& trial, const PlainEntries& entries, const std::vector<Taken>& taken) {
   const Taken* largest = largest_of(taken);
   if (!largest) return;
   repeat_with_threads(trial, *largest);
+  if (trial.has_time() && !trial.report.has(codes::race)) repeat_entry(trial, entries, *largest);
   // What differs from run to run of one caller says nothing of several.
   if (trial.report.has(codes::not_deterministic)) return;
   for (const bool one_session : {true, false}) {

@@ -55,6 +55,7 @@ std::vector<Subject> subjects_of(const runtime::LibraryDescription& library) {
       subject.outputs = op.overloads[overload].outputs;
       for (const json& input : described[at]["inputs"]) subject.constant.push_back(input.value("constant", false));
       for (const json& attribute : described[at]["attributes"]) subject.limits.push_back(read_limits(attribute));
+      subject.limits.resize(op.attributes.size());  // a definition from a file brings attributes that have no limits
     }
   }
   return subjects;

@@ -51,7 +51,7 @@ class Trial {
 void check_subject(Trial& trial);
 
 /// Opens sessions of several threads, ten at once, and again and again; a result must always have the same bits.
-void check_repeats(Trial& trial, const std::vector<Taken>& taken);
+void check_repeats(Trial& trial, const PlainEntries& entries, const std::vector<Taken>& taken);
 
 /// Runs the operator where ORT may give it its input's memory for the output; results must be the same.
 void check_in_place(Trial& trial, const std::vector<Taken>& taken);

@@ -27,6 +27,7 @@ using report::Table;
 
 struct CheckArguments {
   std::string library;
+  std::vector<std::string> definitions;
   std::vector<std::string> operators;
   std::vector<std::string> shapes;
   int threads = 4;
@@ -88,7 +89,7 @@ void print_finding(const Checked& one, const Finding& finding) {
 
 void print_table(const CheckArguments& arguments, const runtime::Runtime& runtime, const CheckedLibrary& library) {
   fmt::print("{}: ORT {}, opset 17 and {}{}\n\n", arguments.library, runtime.version(), library.newest_opset,
-             library.recorded ? "; not made with Graft: attributes and definitions are not known" : "");
+             library.recorded ? "; not made with Graft: names and types as it registers them" : "");
   Table table({"operator", "types", "shapes", "cases", "compared", "declined", "ulp", ""},
               {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
   for (const Checked& one : library.checked) {
@@ -125,6 +126,7 @@ std::string summary(const CheckedLibrary& library) {
 
 int check_command(const CheckArguments& arguments) {
   check::CheckOptions options;
+  options.definitions.assign(arguments.definitions.begin(), arguments.definitions.end());
   options.operators = arguments.operators;
   options.shapes = parse_shapes(arguments.shapes);
   options.threads = arguments.threads;
@@ -152,6 +154,7 @@ void add_check(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
       "check", "Check a library's operators against their definitions: types, shapes, edge values, threads, memory");
   command->add_option("library", arguments->library, "The operator library")->required();
+  command->add_option("--definition", arguments->definitions, "A file that says what operators mean, for a library that does not");
   command->add_option("--op", arguments->operators, "Check this operator only, with or without its domain");
   command->add_option("--shape", arguments->shapes, "Shape of an input, NAME=2,512, in place of those that are tried");
   command->add_option("--threads", arguments->threads, "Most threads within an operator")->capture_default_str()->check(CLI::Range(1, 64));

@@ -33,14 +33,16 @@ void twice(In<float> x, Out<float> y) {
   }
 }
 
-// ---- race: blocks of one call share one buffer
+// ---- race: blocks of one call share one buffer, each call has its own
 void twice_in_blocks(In<float> x, Out<float> y, Pool pool) {
-  static volatile float shared[256];
+  volatile float shared[256];
   pool.parallel_for(x.size(), 4096, [&](int64_t first, int64_t last) {
     for (int64_t begin = first; begin < last; begin += 256) {
       const int64_t length = std::min<int64_t>(256, last - begin);
       for (int64_t i = 0; i < length; ++i) shared[i] = x[begin + i];
-      for (int64_t i = 0; i < length; ++i) y[begin + i] = 2 * shared[i];
+      for (int again = 0; again < 8; ++again) {  // as long as work that is worth a thread
+        for (int64_t i = 0; i < length; ++i) y[begin + i] = 2 * shared[i];
+      }
     }
   });
 }

@@ -17,7 +17,9 @@ std::vector<const Taken*> some_of(const std::vector<Taken>& taken) {
   const Taken *normal = nullptr, *edge = nullptr, *wide = nullptr;
   for (const Taken& one : taken) {
     const size_t count = one.one.inputs.empty() ? 0 : one.one.inputs[0].count();
-    if (one.one.values == Values::normal && count > 0 && count < 5000 && (!normal || count > normal->one.inputs[0].count())) normal = &one;
+    if (one.one.values == Values::normal && count > 0 && count < 5000 &&
+        (!normal || count > normal->one.inputs[0].count()))
+      normal = &one;
     if (one.one.values == Values::wide) wide = &one;
     if (one.one.values == Values::edge) edge = &one;
   }
@@ -45,7 +47,13 @@ void compare_with(Trial& trial, const Variation& variation, const std::vector<co
       outputs = trial.open(taken->one, variation.attributes, {}).run(fed(trial.subject, taken->one, false));
     } catch (const InputError& error) {
       if (variation.certain && taken == cases.front())
-        trial.report.add({codes::attribute, "attributes within their limits are refused", shapes_text(trial.subject, taken->one), {}, "a result", error.what(), variation.attributes.text});
+        trial.report.add({codes::attribute,
+                          "attributes within their limits are refused",
+                          shapes_text(trial.subject, taken->one),
+                          {},
+                          "a result",
+                          error.what(),
+                          variation.attributes.text});
       continue;
     }
     ++trial.report.cases;
@@ -59,10 +67,16 @@ void compare_with(Trial& trial, const Variation& variation, const std::vector<co
     for (size_t i = 0; i < pair.truth.size(); ++i) {
       const Tensor& like = pair.truth[i].chain ? *pair.truth[i].chain : *pair.truth[i].exact;
       if (like.shape == pair.outputs[i].shape) {
-        judge(trial.subject, pair.taken->one, variation.attributes.text, i, pair.outputs[i], pair.truth[i], errors[i], trial.report);
+        judge(trial.subject, pair.taken->one, variation.attributes.text, i, pair.outputs[i], pair.truth[i],
+              errors[i], trial.report);
       } else {
-        trial.report.add({codes::shape_function, fmt::format("output {}: another shape than that of its definition", i), shapes_text(trial.subject, pair.taken->one), {},
-                          runtime::to_string(like.shape), runtime::to_string(pair.outputs[i].shape), variation.attributes.text});
+        trial.report.add({codes::shape_function,
+                          fmt::format("output {}: another shape than that of its definition", i),
+                          shapes_text(trial.subject, pair.taken->one),
+                          {},
+                          runtime::to_string(like.shape),
+                          runtime::to_string(pair.outputs[i].shape),
+                          variation.attributes.text});
       }
     }
   }
@@ -87,7 +101,13 @@ void check_attributes(Trial& trial, const std::vector<Taken>& taken) {
     } catch (const InputError&) {
       continue;
     }
-    trial.report.add({codes::attribute, refusal.what, shapes_text(trial.subject, one), {}, "an error when the session is made", "a session", refusal.attributes.text});
+    trial.report.add({codes::attribute,
+                      refusal.what,
+                      shapes_text(trial.subject, one),
+                      {},
+                      "an error when the session is made",
+                      "a session",
+                      refusal.attributes.text});
   }
 }
 

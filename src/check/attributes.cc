@@ -35,12 +35,24 @@ AttributeProto make_attribute(const std::string& name, AttributeType type, const
 std::string text_of(const AttributeProto& attribute) {
   std::string value;
   switch (attribute.type()) {
-    case AttributeProto::FLOAT: value = fmt::format("{}", attribute.f()); break;
-    case AttributeProto::INT: value = fmt::format("{}", attribute.i()); break;
-    case AttributeProto::STRING: value = fmt::format("\"{}\"", attribute.s()); break;
-    case AttributeProto::FLOATS: value = fmt::format("[{}]", fmt::join(attribute.floats(), ",")); break;
-    case AttributeProto::INTS: value = fmt::format("[{}]", fmt::join(attribute.ints(), ",")); break;
-    default: value = "..."; break;
+    case AttributeProto::FLOAT:
+      value = fmt::format("{}", attribute.f());
+      break;
+    case AttributeProto::INT:
+      value = fmt::format("{}", attribute.i());
+      break;
+    case AttributeProto::STRING:
+      value = fmt::format("\"{}\"", attribute.s());
+      break;
+    case AttributeProto::FLOATS:
+      value = fmt::format("[{}]", fmt::join(attribute.floats(), ","));
+      break;
+    case AttributeProto::INTS:
+      value = fmt::format("[{}]", fmt::join(attribute.ints(), ","));
+      break;
+    default:
+      value = "...";
+      break;
   }
   return fmt::format("{}={}", attribute.name(), value);
 }
@@ -56,13 +68,20 @@ double within(const Limits& limits, double value) { return std::clamp(value, lim
 
 AttributeValue usual_value(const AttributeDescription& attribute, const Limits& limits) {
   switch (attribute.type) {
-    case AttributeType::float_: return within(limits, 1);
-    case AttributeType::int_: return static_cast<int64_t>(std::ceil(within(limits, 1)));
-    case AttributeType::string: return limits.words.empty() ? std::string("a") : limits.words[0];
-    case AttributeType::floats: return std::vector<double>{1};
-    case AttributeType::ints: return std::vector<int64_t>{1};
-    case AttributeType::strings: return std::vector<std::string>{"a"};
-    case AttributeType::tensor: return {};
+    case AttributeType::float_:
+      return within(limits, 1);
+    case AttributeType::int_:
+      return static_cast<int64_t>(std::ceil(within(limits, 1)));
+    case AttributeType::string:
+      return limits.words.empty() ? std::string("a") : limits.words[0];
+    case AttributeType::floats:
+      return std::vector<double>{1};
+    case AttributeType::ints:
+      return std::vector<int64_t>{1};
+    case AttributeType::strings:
+      return std::vector<std::string>{"a"};
+    case AttributeType::tensor:
+      return {};
   }
   return {};
 }
@@ -75,7 +94,8 @@ std::vector<AttributeValue> values_to_try(const AttributeDescription& attribute,
   } else if (attribute.type == AttributeType::float_) {
     for (const double value : {0.0, -1.0, 0.5, 3.0, 1e-6, 100.0}) values.emplace_back(within(limits, value));
   } else if (attribute.type == AttributeType::int_) {
-    for (const double value : {0.0, -1.0, 1.0, 2.0, 3.0}) values.emplace_back(static_cast<int64_t>(within(limits, value)));
+    for (const double value : {0.0, -1.0, 1.0, 2.0, 3.0})
+      values.emplace_back(static_cast<int64_t>(within(limits, value)));
   }
   if (std::isfinite(limits.least) || std::isfinite(limits.most)) {
     for (const double end : {limits.least, limits.most}) {
@@ -86,7 +106,8 @@ std::vector<AttributeValue> values_to_try(const AttributeDescription& attribute,
   }
   std::vector<AttributeValue> distinct;
   for (AttributeValue& value : values) {
-    if (std::find(distinct.begin(), distinct.end(), value) == distinct.end()) distinct.push_back(std::move(value));
+    if (std::find(distinct.begin(), distinct.end(), value) == distinct.end())
+      distinct.push_back(std::move(value));
   }
   return distinct;
 }
@@ -105,8 +126,9 @@ std::vector<AttributeValue> values_to_refuse(const AttributeDescription& attribu
 }
 
 AttributeProto of_another_type(const AttributeDescription& attribute) {
-  return attribute.type == AttributeType::string ? make_attribute(attribute.name, AttributeType::int_, int64_t{1})
-                                                 : make_attribute(attribute.name, AttributeType::string, std::string("a"));
+  return attribute.type == AttributeType::string
+             ? make_attribute(attribute.name, AttributeType::int_, int64_t{1})
+             : make_attribute(attribute.name, AttributeType::string, std::string("a"));
 }
 
 /// Puts one attribute in the place of the one of its name, or at the end.
@@ -153,7 +175,8 @@ std::vector<Variation> varied_attributes(const Subject& subject) {
   for (size_t i = 0; i < subject.op.attributes.size(); ++i) {
     const AttributeDescription& attribute = subject.op.attributes[i];
     for (const AttributeValue& value : values_to_try(attribute, subject.limits[i])) {
-      variations.push_back({changed(*usual, make_attribute(attribute.name, attribute.type, value)), subject.limits[i].any() == false});
+      variations.push_back({changed(*usual, make_attribute(attribute.name, attribute.type, value)),
+                            subject.limits[i].any() == false});
     }
   }
   return variations;
@@ -167,12 +190,14 @@ std::vector<Refusal> refused_attributes(const Subject& subject) {
     const AttributeDescription& attribute = subject.op.attributes[i];
     if (attribute.required) {
       AttributeSet without = *usual;
-      std::erase_if(without.given, [&](const AttributeProto& given) { return given.name() == attribute.name; });
+      std::erase_if(without.given,
+                    [&](const AttributeProto& given) { return given.name() == attribute.name; });
       without.text = text_of(without.given);
       refusals.push_back({without, fmt::format("the attribute {} is required and missing", attribute.name)});
     }
     const AttributeProto other = of_another_type(attribute);
-    refusals.push_back({changed(*usual, other), fmt::format("the attribute {} is of another type than {}", attribute.name, to_string(attribute.type))});
+    refusals.push_back({changed(*usual, other), fmt::format("the attribute {} is of another type than {}",
+                                                            attribute.name, to_string(attribute.type))});
     for (const AttributeValue& value : values_to_refuse(attribute, subject.limits[i])) {
       refusals.push_back({changed(*usual, make_attribute(attribute.name, attribute.type, value)),
                           fmt::format("the attribute {} is out of its limits", attribute.name)});

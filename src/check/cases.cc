@@ -101,12 +101,13 @@ std::vector<Tensor> crossed(const std::vector<DataType>& types) {
 
 /// Lists the shapes that are tried when all inputs have one shape.
 std::vector<Shape> common_shapes() {
-  return {{}, {0}, {1}, {7}, {8}, {1023}, {2, 3}, {5, 16}, {0, 3}, {3, 0}, {2, 3, 5}, {1, 3, 8, 9}, {large}, {251, 403}};
+  return {{},      {0},    {1},    {7},       {8},          {1023},  {2, 3},
+          {5, 16}, {0, 3}, {3, 0}, {2, 3, 5}, {1, 3, 8, 9}, {large}, {251, 403}};
 }
 
 /// Lists the shapes of two inputs; further inputs are like the second, or like the first.
 std::vector<std::pair<Shape, Shape>> broadcast_shapes() {
-  return {{{3, 1, 5}, {4, 1}}, {{2, 3, 5}, {}}, {{}, {2, 3}}, {{1}, {7}},     {{5, 1}, {1, 7}},
+  return {{{3, 1, 5}, {4, 1}}, {{2, 3, 5}, {}}, {{}, {2, 3}},  {{1}, {7}},       {{5, 1}, {1, 7}},
           {{0}, {1}},          {{1023}, {1}},   {{3, 8}, {8}}, {{8, 3}, {8, 1}}, {{251, 403}, {403}}};
 }
 
@@ -138,7 +139,8 @@ uint64_t seed_of(size_t number, size_t input) { return 1000 * number + input + 1
 Case drawn_case(const std::vector<DataType>& types, const Shapes& shapes, Values values, size_t number) {
   Case made;
   made.values = values;
-  for (size_t i = 0; i < types.size(); ++i) made.inputs.push_back(drawn(types[i], shapes[i], values, seed_of(number, i)));
+  for (size_t i = 0; i < types.size(); ++i)
+    made.inputs.push_back(drawn(types[i], shapes[i], values, seed_of(number, i)));
   return made;
 }
 
@@ -146,10 +148,14 @@ Case drawn_case(const std::vector<DataType>& types, const Shapes& shapes, Values
 
 std::string_view to_string(Values values) {
   switch (values) {
-    case Values::normal: return "normal values";
-    case Values::wide: return "values from 1e-4 to 1e4";
-    case Values::edge: return "edge values";
-    case Values::sweep: return "values of the whole range";
+    case Values::normal:
+      return "normal values";
+    case Values::wide:
+      return "values from 1e-4 to 1e4";
+    case Values::edge:
+      return "edge values";
+    case Values::sweep:
+      return "values of the whole range";
   }
   return "";
 }
@@ -160,7 +166,9 @@ std::string shapes_text(const Subject& subject, const Case& one) {
   std::vector<std::string> all;
   for (size_t i = 0; i < one.inputs.size(); ++i) {
     const std::string& name = subject.op.inputs[port_of(subject, i)].name;
-    all.push_back(name + (one.inputs[i].type == DataType::undefined ? " left out" : runtime::to_string(one.inputs[i].shape)));
+    all.push_back(name + (one.inputs[i].type == DataType::undefined
+                              ? " left out"
+                              : runtime::to_string(one.inputs[i].shape)));
   }
   return fmt::format("{}", fmt::join(all, ", "));
 }
@@ -175,8 +183,10 @@ bool can_make(DataType type) {
     case DataType::float8e5m2:
     case DataType::float8e5m2fnuz:
     case DataType::uint4:
-    case DataType::int4: return false;
-    default: return true;
+    case DataType::int4:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -185,18 +195,31 @@ std::vector<double> edge_values(DataType type) {
   if (!is_floating(type)) {
     const auto ends = [](auto zero) -> std::vector<double> {
       using Limits = std::numeric_limits<decltype(zero)>;
-      return {0, 1, 2, 7, static_cast<double>(Limits::max()) > 9e15 ? 9e15 : static_cast<double>(Limits::max()),
-              Limits::is_signed ? -1.0 : 3.0, static_cast<double>(Limits::min()) < -9e15 ? -9e15 : static_cast<double>(Limits::min())};
+      return {0,
+              1,
+              2,
+              7,
+              static_cast<double>(Limits::max()) > 9e15 ? 9e15 : static_cast<double>(Limits::max()),
+              Limits::is_signed ? -1.0 : 3.0,
+              static_cast<double>(Limits::min()) < -9e15 ? -9e15 : static_cast<double>(Limits::min())};
     };
     switch (type) {
-      case DataType::int8: return ends(int8_t{});
-      case DataType::uint8: return ends(uint8_t{});
-      case DataType::int16: return ends(int16_t{});
-      case DataType::uint16: return ends(uint16_t{});
-      case DataType::int32: return ends(int32_t{});
-      case DataType::uint32: return ends(uint32_t{});
-      case DataType::uint64: return ends(uint64_t{});
-      default: return ends(int64_t{});
+      case DataType::int8:
+        return ends(int8_t{});
+      case DataType::uint8:
+        return ends(uint8_t{});
+      case DataType::int16:
+        return ends(int16_t{});
+      case DataType::uint16:
+        return ends(uint16_t{});
+      case DataType::int32:
+        return ends(int32_t{});
+      case DataType::uint32:
+        return ends(uint32_t{});
+      case DataType::uint64:
+        return ends(uint64_t{});
+      default:
+        return ends(int64_t{});
     }
   }
   double largest = std::numeric_limits<float>::max(), normal = std::numeric_limits<float>::min(),
@@ -213,8 +236,9 @@ std::vector<double> edge_values(DataType type) {
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> values{std::numeric_limits<double>::quiet_NaN()};
   // Powers and halves of them are where functions change their way; 88 and 709 are where exp overflows.
-  for (const double value : {0.0, infinity, largest, largest / 2, normal, normal / 2, least, 1.0, 0.5, 2.0, 3.0, 4.0, 6.0, 10.0, 17.0,
-                             88.0, 89.0, 104.0, 709.0, 746.0, 0.1, 1e-4, 1e4}) {
+  for (const double value :
+       {0.0, infinity, largest, largest / 2, normal, normal / 2, least, 1.0,   0.5, 2.0,  3.0, 4.0,
+        6.0, 10.0,     17.0,    88.0,        89.0,   104.0,      709.0, 746.0, 0.1, 1e-4, 1e4}) {
     values.push_back(value);
     values.push_back(-value);
   }
@@ -231,7 +255,8 @@ std::vector<Case> cases_of(const Subject& subject, const std::map<std::string, S
   if (!given.empty()) {
     Shapes fixed(tensors, given.begin()->second);
     for (size_t i = 0; i < tensors; ++i) {
-      if (const auto found = given.find(ports[port_of(subject, i)].name); found != given.end()) fixed[i] = found->second;
+      if (const auto found = given.find(ports[port_of(subject, i)].name); found != given.end())
+        fixed[i] = found->second;
     }
     shapes.assign(1, fixed);
   }
@@ -243,13 +268,16 @@ std::vector<Case> cases_of(const Subject& subject, const std::map<std::string, S
   if (tensors > 0) {
     Case edge{crossed(types), Values::edge};
     Case sweep{{}, Values::sweep};
-    const bool sweeps = std::none_of(types.begin(), types.end(), [](DataType type) { return type == DataType::string || type == DataType::boolean; });
+    const bool sweeps = std::none_of(types.begin(), types.end(), [](DataType type) {
+      return type == DataType::string || type == DataType::boolean;
+    });
     if (given.empty()) {
       cases.push_back(edge);
       if (subject.elementwise() && sweeps) {
         // One input walks through its range; the others are normal.
         for (size_t i = 0; i < tensors; ++i) {
-          Tensor walk = i == 0 ? swept(types[0], 0x5a5b5c5d5e5f) : drawn(types[i], sweep.inputs[0].shape, Values::normal, i);
+          Tensor walk = i == 0 ? swept(types[0], 0x5a5b5c5d5e5f)
+                               : drawn(types[i], sweep.inputs[0].shape, Values::normal, i);
           sweep.inputs.push_back(std::move(walk));
         }
         cases.push_back(std::move(sweep));
@@ -259,8 +287,10 @@ std::vector<Case> cases_of(const Subject& subject, const std::map<std::string, S
         Tensor shaped = Tensor::zeros(types[i], row[i]);
         for (size_t k = 0; k < shaped.count() && edge.inputs[i].count() > 0; ++k) {
           const size_t from = k % edge.inputs[i].count();
-          if (types[i] == DataType::string) shaped.strings[k] = edge.inputs[i].strings[from];
-          else runtime::set_element(shaped, k, runtime::element_as_double(edge.inputs[i], from));
+          if (types[i] == DataType::string)
+            shaped.strings[k] = edge.inputs[i].strings[from];
+          else
+            runtime::set_element(shaped, k, runtime::element_as_double(edge.inputs[i], from));
         }
         edge.inputs[i] = std::move(shaped);
       }
@@ -281,7 +311,8 @@ Case redrawn(const Case& one, uint64_t seed) {
   made.values = Values::normal;
   for (size_t i = 0; i < made.inputs.size(); ++i) {
     Tensor& tensor = made.inputs[i];
-    if (tensor.type != DataType::undefined) tensor = drawn(tensor.type, tensor.shape, Values::normal, seed_of(seed, i));
+    if (tensor.type != DataType::undefined)
+      tensor = drawn(tensor.type, tensor.shape, Values::normal, seed_of(seed, i));
   }
   return made;
 }

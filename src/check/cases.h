@@ -1,6 +1,6 @@
 #pragma once
-/// Lets you make what an operator is run on: shapes that loops get wrong, and values that arithmetic treats in a special
-/// way.
+/// Lets you make what an operator is run on: shapes that loops get wrong, and values that arithmetic treats
+/// in a special way.
 ///
 ///   for (const Case& one : cases_of(subject, {})) run(one.inputs);
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace graft::check {
 
-/// Names the kinds of values: standard normal; magnitudes from 1e-4 to 1e4; special ones, each with each other; or the
-/// whole range of the type, in steps (each value of a type of 8 or 16 bits).
+/// Names the kinds of values: standard normal; magnitudes from 1e-4 to 1e4; special ones, each with each
+/// other; or the whole range of the type, in steps (each value of a type of 8 or 16 bits).
 enum class Values { normal, wide, edge, sweep };
 
 std::string_view to_string(Values values);
 
-/// Is one set of inputs. A tensor of undefined type is an optional input that is left out; a variadic input is two
-/// tensors at the end.
+/// Is one set of inputs. A tensor of undefined type is an optional input that is left out; a variadic input
+/// is two tensors at the end.
 struct Case {
   std::vector<runtime::Tensor> inputs;
   Values values = Values::normal;

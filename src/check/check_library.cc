@@ -62,7 +62,8 @@ std::string model_of_opset(int64_t opset) {
   return model.SerializeAsString();
 }
 
-/// Finds the newest opset that the runtime takes, in a child: sessions make threads, which a later fork would lose.
+/// Finds the newest opset that the runtime takes, in a child: sessions make threads, which a later fork would
+/// lose.
 int64_t find_newest_opset(const std::shared_ptr<runtime::Runtime>& runtime) {
   const ChildResult result = runtime::run_in_child(
       [&](const Say& say) {
@@ -85,9 +86,12 @@ bool is_wanted(const Subject& subject, const std::vector<std::string>& names) {
          });
 }
 
-void refuse_unknown(const std::vector<std::string>& names, const std::vector<Subject>& subjects, const std::filesystem::path& library) {
+void refuse_unknown(const std::vector<std::string>& names, const std::vector<Subject>& subjects,
+                    const std::filesystem::path& library) {
   for (const std::string& name : names) {
-    if (std::any_of(subjects.begin(), subjects.end(), [&](const Subject& subject) { return is_wanted(subject, {name}); })) continue;
+    if (std::any_of(subjects.begin(), subjects.end(),
+                    [&](const Subject& subject) { return is_wanted(subject, {name}); }))
+      continue;
     std::string all;
     for (const Subject& subject : subjects) {
       if (subject.overload == 0) all += (all.empty() ? "" : ", ") + subject.op.name;
@@ -97,12 +101,16 @@ void refuse_unknown(const std::vector<std::string>& names, const std::vector<Sub
 }
 
 /// Refuses a shape for an input that none of the operators has.
-void refuse_unknown_inputs(const std::map<std::string, runtime::Shape>& shapes, const std::vector<Subject>& subjects) {
+void refuse_unknown_inputs(const std::map<std::string, runtime::Shape>& shapes,
+                           const std::vector<Subject>& subjects) {
   for (const auto& [name, shape] : shapes) {
     const bool known = std::any_of(subjects.begin(), subjects.end(), [&](const Subject& subject) {
-      return std::any_of(subject.op.inputs.begin(), subject.op.inputs.end(), [&](const auto& input) { return input.name == name; });
+      return std::any_of(subject.op.inputs.begin(), subject.op.inputs.end(),
+                         [&](const auto& input) { return input.name == name; });
     });
-    if (!known) throw InputError(fmt::format("--shape {}={}: none of the operators has such an input", name, runtime::to_string(shape)));
+    if (!known)
+      throw InputError(fmt::format("--shape {}={}: none of the operators has such an input", name,
+                                   runtime::to_string(shape)));
   }
 }
 
@@ -119,10 +127,14 @@ Report report_of(const ChildResult& result) {
   finding.code = result.end == ChildEnd::hung ? codes::hang : codes::crash;
   finding.what = stage;
   finding.expected = "that it returns";
-  if (result.end == ChildEnd::hung) finding.got = "no end: the process was ended";
-  else if (result.end == ChildEnd::left) finding.got = fmt::format("the process ended with exit code {}", result.number);
-  else if (const char* name = sigabbrev_np(result.number)) finding.got = fmt::format("the process died of SIG{}", name);
-  else finding.got = fmt::format("the process died of signal {}", result.number);
+  if (result.end == ChildEnd::hung)
+    finding.got = "no end: the process was ended";
+  else if (result.end == ChildEnd::left)
+    finding.got = fmt::format("the process ended with exit code {}", result.number);
+  else if (const char* name = sigabbrev_np(result.number))
+    finding.got = fmt::format("the process died of SIG{}", name);
+  else
+    finding.got = fmt::format("the process died of signal {}", result.number);
   report.add(finding);
   return report;
 }
@@ -135,9 +147,11 @@ int64_t CheckedLibrary::findings() const {
   return count;
 }
 
-CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& library, const CheckOptions& options) {
+CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& library,
+                             const CheckOptions& options) {
   std::vector<runtime::LibraryDescription> descriptions{runtime::describe_library(library)};
-  for (const std::filesystem::path& file : options.definitions) rewrite::complete(descriptions, rewrite::read_definitions(file));
+  for (const std::filesystem::path& file : options.definitions)
+    rewrite::complete(descriptions, rewrite::read_definitions(file));
   const runtime::LibraryDescription& description = descriptions[0];
   runtime::try_library(*runtime, library);
   CheckedLibrary all;
@@ -148,7 +162,8 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
   std::erase_if(subjects, [&](const Subject& subject) { return !is_wanted(subject, options.operators); });
   refuse_unknown_inputs(options.shapes, subjects);
   const Folder folder;
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(options.seconds));
   for (size_t at = 0; at < subjects.size(); ++at) {
     Subject& subject = subjects[at];
     options.progress(fmt::format("{} of {}: {}", at + 1, subjects.size(), to_string(subject)));
@@ -156,7 +171,8 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
     Report report;
     if (subject.op.provider != "CPUExecutionProvider") {
       report.note(fmt::format("not run: it is for {}", subject.op.provider));
-    } else if (const auto strange = std::find_if_not(subject.inputs.begin(), subject.inputs.end(), can_make); strange != subject.inputs.end()) {
+    } else if (const auto strange = std::find_if_not(subject.inputs.begin(), subject.inputs.end(), can_make);
+               strange != subject.inputs.end()) {
       report.note(fmt::format("not run: no inputs of type {} are made here", runtime::type_name(*strange)));
     } else if (!attributes) {
       report.note("not run: it needs a tensor as an attribute, and what it takes is not known");
@@ -165,8 +181,17 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
       const auto share = left / static_cast<int64_t>(subjects.size() - at);
       const ChildResult result = runtime::run_in_child(
           [&](const Say& say) {
-            Trial trial{runtime, library, folder.path(), subject, *attributes, {}, all.newest_opset, options.threads,
-                        Clock::now() + share, [&](const std::string& stage) { say(std::string(stage_mark) + stage); }, {}};
+            Trial trial{runtime,
+                        library,
+                        folder.path(),
+                        subject,
+                        *attributes,
+                        {},
+                        all.newest_opset,
+                        options.threads,
+                        Clock::now() + share,
+                        [&](const std::string& stage) { say(std::string(stage_mark) + stage); },
+                        {}};
             try {
               trial.cases = cases_of(subject, options.shapes);
               check_subject(trial);

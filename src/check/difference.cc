@@ -24,11 +24,13 @@ bool is_nan(const Tensor& tensor, size_t element) {
 
 }  // namespace
 
-std::optional<BitDifference> first_difference(const std::vector<Tensor>& expected, const std::vector<Tensor>& got) {
+std::optional<BitDifference> first_difference(const std::vector<Tensor>& expected,
+                                              const std::vector<Tensor>& got) {
   for (size_t i = 0; i < expected.size() && i < got.size(); ++i) {
     const Tensor &a = expected[i], &b = got[i];
     if (a.type != b.type || a.shape != b.shape)
-      return BitDifference{fmt::format("output {}", i), fmt::format("{}{}", type_name(a.type), runtime::to_string(a.shape)),
+      return BitDifference{fmt::format("output {}", i),
+                           fmt::format("{}{}", type_name(a.type), runtime::to_string(a.shape)),
                            fmt::format("{}{}", type_name(b.type), runtime::to_string(b.shape))};
     if (a.bytes == b.bytes && a.strings == b.strings) continue;
     const size_t size = runtime::element_size(a.type);
@@ -36,7 +38,8 @@ std::optional<BitDifference> first_difference(const std::vector<Tensor>& expecte
       const bool same = a.type == DataType::string
                             ? a.strings[k] == b.strings[k]
                             : std::memcmp(a.bytes.data() + k * size, b.bytes.data() + k * size, size) == 0;
-      if (!same && !(is_nan(a, k) && is_nan(b, k))) return BitDifference{fmt::format("output {}, element {}", i, k), text_of(a, k), text_of(b, k)};
+      if (!same && !(is_nan(a, k) && is_nan(b, k)))
+        return BitDifference{fmt::format("output {}, element {}", i, k), text_of(a, k), text_of(b, k)};
     }
   }
   return {};

@@ -17,6 +17,7 @@ struct BitDifference {
 };
 
 /// Finds the first output and element that are not the same bytes; any NaN is a NaN.
-std::optional<BitDifference> first_difference(const std::vector<runtime::Tensor>& expected, const std::vector<runtime::Tensor>& got);
+std::optional<BitDifference> first_difference(const std::vector<runtime::Tensor>& expected,
+                                              const std::vector<runtime::Tensor>& got);
 
 }  // namespace graft::check

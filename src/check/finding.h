@@ -28,9 +28,9 @@ inline constexpr const char* hang = "hang";
 /// Is one thing that is wrong: when it showed, on what, what was expected and what came.
 struct Finding {
   std::string code;
-  std::string what;      ///< one line
-  std::string shapes;    ///< of the inputs, "x[7], y[1]"
-  std::string inputs;    ///< the values that the wrong element was made of, where they are known
+  std::string what;    ///< one line
+  std::string shapes;  ///< of the inputs, "x[7], y[1]"
+  std::string inputs;  ///< the values that the wrong element was made of, where they are known
   std::string expected;
   std::string got;
   std::string attributes;  ///< those that were given, "alpha=0.5"
@@ -39,11 +39,12 @@ struct Finding {
 
 /// Gathers what was run and found for one operator with one combination of element types.
 struct Report {
-  int64_t cases = 0;    ///< sets of inputs that the operator ran on
-  int64_t compared = 0; ///< of these, compared with the definition
-  int64_t shapes = 0;   ///< sets of shapes among them
-  int64_t refused = 0;  ///< cases that the operator declined with an error
-  double largest_ulp = 0;  ///< largest distance of a finite result from the definition in float64, where that is not tiny
+  int64_t cases = 0;     ///< sets of inputs that the operator ran on
+  int64_t compared = 0;  ///< of these, compared with the definition
+  int64_t shapes = 0;    ///< sets of shapes among them
+  int64_t refused = 0;   ///< cases that the operator declined with an error
+  double largest_ulp =
+      0;  ///< largest distance of a finite result from the definition in float64, where that is not tiny
   std::vector<Finding> findings;
   std::vector<std::string> notes;  ///< what could not be checked and why, each once
   bool cut_short = false;          ///< the time was spent before everything was run

@@ -21,7 +21,8 @@ void check_in_place(Trial& trial, const std::vector<Taken>& taken) {
     for (const Source source : {Source::nodes, Source::kept}) {
       if (!trial.has_time()) return;
       const bool kept = source == Source::kept;
-      trial.say(fmt::format("run where ORT may give the input's memory to the output, on {}", shapes_text(trial.subject, one.one)));
+      trial.say(fmt::format("run where ORT may give the input's memory to the output, on {}",
+                            shapes_text(trial.subject, one.one)));
       std::vector<Tensor> expected = one.outputs;
       if (kept) expected.insert(expected.end(), inputs.begin(), inputs.end());
       try {
@@ -29,10 +30,12 @@ void check_in_place(Trial& trial, const std::vector<Taken>& taken) {
         const auto difference = first_difference(expected, session.run(fed(trial.subject, one.one, false)));
         if (!difference) continue;
         trial.add(codes::in_place,
-                  kept ? "its inputs are read again behind it: it changes one, or gives something else" : "its inputs are values that nothing else reads: it gives something else",
+                  kept ? "its inputs are read again behind it: it changes one, or gives something else"
+                       : "its inputs are values that nothing else reads: it gives something else",
                   one.one, difference->expected, difference->got, difference->place);
       } catch (const InputError& error) {
-        trial.add(codes::in_place, "it fails where its inputs come from nodes", one.one, "what it gives alone", error.what());
+        trial.add(codes::in_place, "it fails where its inputs come from nodes", one.one,
+                  "what it gives alone", error.what());
       }
     }
   }

@@ -22,10 +22,14 @@ struct Format {
 
 Format format_of(DataType type) {
   switch (type) {
-    case DataType::float64: return {53, -1074};
-    case DataType::float16: return {11, -24};
-    case DataType::bfloat16: return {8, -133};
-    default: return {24, -149};
+    case DataType::float64:
+      return {53, -1074};
+    case DataType::float16:
+      return {11, -24};
+    case DataType::bfloat16:
+      return {8, -133};
+    default:
+      return {24, -149};
   }
 }
 
@@ -36,10 +40,14 @@ double smallest_normal(DataType type) {
 
 double largest_number(DataType type) {
   switch (type) {
-    case DataType::float64: return 0x1.fffffffffffffp1023;
-    case DataType::float16: return 65504;
-    case DataType::bfloat16: return 0x1.fep127;
-    default: return 0x1.fffffep127;
+    case DataType::float64:
+      return 0x1.fffffffffffffp1023;
+    case DataType::float16:
+      return 65504;
+    case DataType::bfloat16:
+      return 0x1.fep127;
+    default:
+      return 0x1.fffffep127;
   }
 }
 
@@ -77,7 +85,8 @@ std::string element_text(const Tensor& tensor, size_t element) {
   return text_of(element_as_double(tensor, element));
 }
 
-/// Finds the element of a broadcast input that an element of the output was made of; nothing when it is not known.
+/// Finds the element of a broadcast input that an element of the output was made of; nothing when it is not
+/// known.
 std::optional<size_t> source_of(const Shape& input, const Shape& output, size_t element) {
   if (input.size() > output.size()) return {};
   size_t at = 0, step = 1, rest = element;
@@ -94,20 +103,22 @@ std::optional<size_t> source_of(const Shape& input, const Shape& output, size_t 
   return at;
 }
 
-/// Says which inputs an element was made of, "x=-0, t=inf"; of other than elementwise operators, where it lies.
+/// Says which inputs an element was made of, "x=-0, t=inf"; of other than elementwise operators, where it
+/// lies.
 std::string inputs_text(const Subject& subject, const Case& one, const Shape& shape, size_t element) {
   std::vector<std::string> all;
   for (size_t i = 0; subject.elementwise() && i < one.inputs.size(); ++i) {
     if (one.inputs[i].type == DataType::undefined) continue;
     if (const auto source = source_of(one.inputs[i].shape, shape, element))
-      all.push_back(fmt::format("{}={}", subject.op.inputs[port_of(subject, i)].name, element_text(one.inputs[i], *source)));
+      all.push_back(fmt::format("{}={}", subject.op.inputs[port_of(subject, i)].name,
+                                element_text(one.inputs[i], *source)));
   }
   all.push_back(fmt::format("element {} of {}", element, runtime::to_string(shape)));
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-/// Tells whether an element was made of a special value: NaN, infinite, zero, denormal, or next to the largest. Of other
-/// than elementwise operators it is not known of what; there the case decides.
+/// Tells whether an element was made of a special value: NaN, infinite, zero, denormal, or next to the
+/// largest. Of other than elementwise operators it is not known of what; there the case decides.
 bool is_made_of_edges(const Subject& subject, const Case& one, const Tensor& got, size_t element) {
   if (!subject.elementwise() || one.inputs.empty()) return one.values == Values::edge;
   return std::any_of(one.inputs.begin(), one.inputs.end(), [&](const Tensor& tensor) {
@@ -115,15 +126,17 @@ bool is_made_of_edges(const Subject& subject, const Case& one, const Tensor& got
     if (!is_floating(tensor.type)) return one.values == Values::edge;
     const auto source = source_of(tensor.shape, got.shape, element);
     const double value = source ? element_as_double(tensor, *source) : 0;
-    return !std::isfinite(value) || std::abs(value) < smallest_normal(tensor.type) || std::abs(value) >= largest_number(tensor.type) / 2;
+    return !std::isfinite(value) || std::abs(value) < smallest_normal(tensor.type) ||
+           std::abs(value) >= largest_number(tensor.type) / 2;
   });
 }
 
-/// Tells whether nothing says what an element should be: a zero whose sign was lost in an underflow, which a fused
-/// multiplication and addition does elsewhere than a chain of two; or, where an intermediate value is too large for the
-/// type, an infinity or what is made of one: the two do not overflow at the same place. Of double no wider type tells
-/// whether that is so, only that an input is large.
-bool is_beyond_judgement(const Subject& subject, const Case& one, const Tensor& got, const Truth& truth, size_t element) {
+/// Tells whether nothing says what an element should be: a zero whose sign was lost in an underflow, which a
+/// fused multiplication and addition does elsewhere than a chain of two; or, where an intermediate value is
+/// too large for the type, an infinity or what is made of one: the two do not overflow at the same place. Of
+/// double no wider type tells whether that is so, only that an input is large.
+bool is_beyond_judgement(const Subject& subject, const Case& one, const Tensor& got, const Truth& truth,
+                         size_t element) {
   if (!subject.elementwise()) return false;
   bool is_large = false, underflows = false;
   for (const Tensor& tensor : one.inputs) {
@@ -146,7 +159,8 @@ bool is_beyond_judgement(const Subject& subject, const Case& one, const Tensor& 
 /// Judges floating elements one by one.
 class FloatingJudge {
  public:
-  FloatingJudge(const Tensor& got, const Truth& truth, const ErrorTable& errors) : got_(got), truth_(truth), errors_(errors) {
+  FloatingJudge(const Tensor& got, const Truth& truth, const ErrorTable& errors)
+      : got_(got), truth_(truth), errors_(errors) {
     if (truth.exact) exact_in_type_ = runtime::convert(*truth.exact, got.type);
     size_ = runtime::element_size(got.type);
   }
@@ -154,14 +168,18 @@ class FloatingJudge {
   bool is_right(size_t i) {
     if (truth_.chain && same_bytes(got_, *truth_.chain, i, size_)) return true;
     const double got = element_as_double(got_, i);
-    const auto agrees = [&](const std::optional<Tensor>& tensor) { return tensor && is_same(got, element_as_double(*tensor, i)); };
+    const auto agrees = [&](const std::optional<Tensor>& tensor) {
+      return tensor && is_same(got, element_as_double(*tensor, i));
+    };
     if (agrees(truth_.chain) || agrees(truth_.rounded) || agrees(exact_in_type_)) return true;
     if (std::isnan(got)) return false;
     if (got == 0 && !has_sign(got, i)) return false;
-    return is_near(got, truth_.chain, i) || is_near(got, truth_.rounded, i) || is_near(got, truth_.exact, i) || is_within_errors(got, i);
+    return is_near(got, truth_.chain, i) || is_near(got, truth_.rounded, i) ||
+           is_near(got, truth_.exact, i) || is_within_errors(got, i);
   }
 
-  /// Gives how far an element is from the definition in float64, in units of the last place, where that is a normal number.
+  /// Gives how far an element is from the definition in float64, in units of the last place, where that is a
+  /// normal number.
   double ulp(size_t i) const {
     if (!truth_.exact || got_.type == DataType::float64) return 0;
     const double exact = element_as_double(*truth_.exact, i), got = element_as_double(got_, i);
@@ -181,8 +199,8 @@ class FloatingJudge {
   }
 
  private:
-  /// Tells whether a zero has the sign of what the definition gives, by one of its evaluations. Where none of them gives a
-  /// zero, rounding made one, and how near it is decides.
+  /// Tells whether a zero has the sign of what the definition gives, by one of its evaluations. Where none of
+  /// them gives a zero, rounding made one, and how near it is decides.
   bool has_sign(double got, size_t i) const {
     if (!truth_.keeps_zeros) return true;
     bool has_zero = false;
@@ -201,7 +219,8 @@ class FloatingJudge {
     if (!std::isfinite(value)) return false;
     const double unit = ulp_at(got_.type, value);
     if (!std::isfinite(got)) {  // an infinity is what lies one step beyond the largest number
-      return std::signbit(got) == std::signbit(value) && std::abs(value) >= largest_number(got_.type) - allowed_ulp * unit;
+      return std::signbit(got) == std::signbit(value) &&
+             std::abs(value) >= largest_number(got_.type) - allowed_ulp * unit;
     }
     return std::abs(got - value) <= allowed_ulp * unit;
   }
@@ -220,11 +239,14 @@ class FloatingJudge {
     }
     const double exact = element_as_double(*truth_.exact, i);
     if (!std::isfinite(exact)) return false;
-    return std::abs(got - exact) <= allowed_times * errors_.at(exact) + allowed_ulp * ulp_at(got_.type, exact) + doubt(i);
+    return std::abs(got - exact) <=
+           allowed_times * errors_.at(exact) + allowed_ulp * ulp_at(got_.type, exact) + doubt(i);
   }
 
   /// Gives what the roundings of the float64 evaluation itself can make of an element.
-  double doubt(size_t i) const { return truth_.doubt ? allowed_times * truth_.doubt->values<double>()[i] : 0; }
+  double doubt(size_t i) const {
+    return truth_.doubt ? allowed_times * truth_.doubt->values<double>()[i] : 0;
+  }
 
   const Tensor& got_;
   const Truth& truth_;
@@ -251,29 +273,37 @@ void ErrorTable::learn(const Truth& truth) {
 double ErrorTable::at(double exact) const {
   double largest = 0;
   for (int binade = binade_of(exact) - 1; binade <= binade_of(exact) + 1; ++binade) {
-    if (const auto found = largest_.find(binade); found != largest_.end()) largest = std::max(largest, found->second);
+    if (const auto found = largest_.find(binade); found != largest_.end())
+      largest = std::max(largest, found->second);
   }
   return largest;
 }
 
-void judge(const Subject& subject, const Case& one, const std::string& attributes, size_t output, const Tensor& got,
-           const Truth& truth, const ErrorTable& errors, Report& report) {
+void judge(const Subject& subject, const Case& one, const std::string& attributes, size_t output,
+           const Tensor& got, const Truth& truth, const ErrorTable& errors, Report& report) {
   const auto complain = [&](const char* code, size_t element, const std::string& expected) {
     // Where ordinary values are wrong already, special ones say nothing new.
     if (report.has(codes::wrong_value)) code = codes::wrong_value;
-    report.add({code, fmt::format("output {} on {}", subject.op.outputs[std::min(output, subject.op.outputs.size() - 1)].name, to_string(one.values)),
-                shapes_text(subject, one), inputs_text(subject, one, got.shape, element), expected, element_text(got, element), attributes});
+    report.add({code,
+                fmt::format("output {} on {}",
+                            subject.op.outputs[std::min(output, subject.op.outputs.size() - 1)].name,
+                            to_string(one.values)),
+                shapes_text(subject, one), inputs_text(subject, one, got.shape, element), expected,
+                element_text(got, element), attributes});
   };
   if (!runtime::is_floating(got.type)) {
     const Tensor& expected = truth.chain ? *truth.chain : *truth.exact;
     if (expected.type != got.type) return;
     const auto is_as_in = [&](const std::optional<Tensor>& tensor, size_t i) {
       if (!tensor || tensor->type != got.type) return false;
-      return got.type == DataType::string ? got.strings[i] == tensor->strings[i] : same_bytes(got, *tensor, i, runtime::element_size(got.type));
+      return got.type == DataType::string ? got.strings[i] == tensor->strings[i]
+                                          : same_bytes(got, *tensor, i, runtime::element_size(got.type));
     };
     for (size_t i = 0; i < got.count(); ++i) {
       // A comparison of numbers that were rounded may be right either way: each evaluation counts.
-      if (!is_as_in(truth.chain, i) && !is_as_in(truth.rounded, i) && !is_as_in(truth.exact, i)) return complain(is_made_of_edges(subject, one, got, i) ? codes::edge_value : codes::wrong_value, i, element_text(expected, i));
+      if (!is_as_in(truth.chain, i) && !is_as_in(truth.rounded, i) && !is_as_in(truth.exact, i))
+        return complain(is_made_of_edges(subject, one, got, i) ? codes::edge_value : codes::wrong_value, i,
+                        element_text(expected, i));
     }
     return;
   }

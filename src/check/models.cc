@@ -37,7 +37,8 @@ ModelProto empty_model(const Subject& subject, int64_t opset) {
   return model;
 }
 
-void declare(onnx::ValueInfoProto& value, const std::string& name, size_t input, const Tensor& tensor, Sizes sizes) {
+void declare(onnx::ValueInfoProto& value, const std::string& name, size_t input, const Tensor& tensor,
+             Sizes sizes) {
   value.set_name(name);
   auto* type = value.mutable_type()->mutable_tensor_type();
   type->set_elem_type(static_cast<int32_t>(tensor.type));
@@ -45,8 +46,10 @@ void declare(onnx::ValueInfoProto& value, const std::string& name, size_t input,
   auto* shape = type->mutable_shape();
   for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
     auto* dimension = shape->add_dim();
-    if (sizes == Sizes::named) dimension->set_dim_param(fmt::format("x{}_{}", input, axis));
-    else dimension->set_dim_value(tensor.shape[axis]);
+    if (sizes == Sizes::named)
+      dimension->set_dim_param(fmt::format("x{}_{}", input, axis));
+    else
+      dimension->set_dim_value(tensor.shape[axis]);
   }
 }
 
@@ -72,7 +75,8 @@ NodeProto copy_node(const std::string& from, const std::string& to, size_t rank)
   return node;
 }
 
-NodeProto call_node(const Subject& subject, const Case& one, const std::vector<onnx::AttributeProto>& attributes) {
+NodeProto call_node(const Subject& subject, const Case& one,
+                    const std::vector<onnx::AttributeProto>& attributes) {
   NodeProto node;
   node.set_domain(subject.op.domain);
   node.set_op_type(subject.op.name);
@@ -92,7 +96,8 @@ std::vector<DataType> outputs_of(const Subject& subject) {
   return types;
 }
 
-ModelProto node_model(const Subject& subject, const Case& one, const AttributeSet& attributes, const ModelForm& form) {
+ModelProto node_model(const Subject& subject, const Case& one, const AttributeSet& attributes,
+                      const ModelForm& form) {
   ModelProto model = empty_model(subject, form.opset);
   auto& graph = *model.mutable_graph();
   NodeProto node = call_node(subject, one, attributes.given);
@@ -124,17 +129,20 @@ ModelProto node_model(const Subject& subject, const Case& one, const AttributeSe
   return model;
 }
 
-ModelProto definition_model(const Subject& subject, const Case& one, const AttributeSet& attributes, int64_t opset) {
+ModelProto definition_model(const Subject& subject, const Case& one, const AttributeSet& attributes,
+                            int64_t opset) {
   ModelProto model = empty_model(subject, opset);
   auto& graph = *model.mutable_graph();
   declare_outputs(subject, model);
   for (size_t i = 0; i < one.inputs.size(); ++i) {
-    if (!is_left_out(one.inputs[i])) declare(*graph.add_input(), input_name(i), i, one.inputs[i], Sizes::open);
+    if (!is_left_out(one.inputs[i]))
+      declare(*graph.add_input(), input_name(i), i, one.inputs[i], Sizes::open);
   }
   const DataType element = subject.inputs.empty() ? subject.outputs.at(0) : subject.inputs[0];
   const onnx::FunctionProto body = rewrite::write_body(subject.op, element, opset);
   rewrite::FreshNames names(model);
-  for (const NodeProto& node : rewrite::inline_call(call_node(subject, one, attributes.complete), body, names))
+  for (const NodeProto& node :
+       rewrite::inline_call(call_node(subject, one, attributes.complete), body, names))
     *graph.add_node() = node;
   return model;
 }
@@ -142,7 +150,8 @@ ModelProto definition_model(const Subject& subject, const Case& one, const Attri
 std::vector<Tensor> fed(const Subject& subject, const Case& one, bool constants) {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < one.inputs.size(); ++i) {
-    if (!is_left_out(one.inputs[i]) && (constants || !is_constant(subject, i))) tensors.push_back(one.inputs[i]);
+    if (!is_left_out(one.inputs[i]) && (constants || !is_constant(subject, i)))
+      tensors.push_back(one.inputs[i]);
   }
   return tensors;
 }

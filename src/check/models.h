@@ -12,11 +12,12 @@
 
 namespace graft::check {
 
-/// Says what the model tells of its inputs' sizes: all, a name for each ("x0_1": input 0, axis 1), or not even how many.
+/// Says what the model tells of its inputs' sizes: all, a name for each ("x0_1": input 0, axis 1), or not
+/// even how many.
 enum class Sizes { declared, named, open };
 
-/// Says where the inputs come from: from the caller, or from nodes, so that the operator may write into their memory;
-/// `kept` are read again after it.
+/// Says where the inputs come from: from the caller, or from nodes, so that the operator may write into their
+/// memory; `kept` are read again after it.
 enum class Source { caller, nodes, kept };
 
 struct ModelForm {
@@ -29,11 +30,13 @@ struct ModelForm {
 std::vector<runtime::DataType> outputs_of(const Subject& subject);
 
 /// Writes a model of one node. Inputs that must be constant are initializers with the case's values.
-onnx::ModelProto node_model(const Subject& subject, const Case& one, const AttributeSet& attributes, const ModelForm& form);
+onnx::ModelProto node_model(const Subject& subject, const Case& one, const AttributeSet& attributes,
+                            const ModelForm& form);
 
-/// Writes a model of the definition in standard operators, for the inputs that the case has, of any shape. InputError or
-/// OpsetError when it cannot be written.
-onnx::ModelProto definition_model(const Subject& subject, const Case& one, const AttributeSet& attributes, int64_t opset);
+/// Writes a model of the definition in standard operators, for the inputs that the case has, of any shape.
+/// InputError or OpsetError when it cannot be written.
+onnx::ModelProto definition_model(const Subject& subject, const Case& one, const AttributeSet& attributes,
+                                  int64_t opset);
 
 /// Gives the tensors that the caller feeds to node_model (`constants` false) or definition_model (true).
 std::vector<runtime::Tensor> fed(const Subject& subject, const Case& one, bool constants);

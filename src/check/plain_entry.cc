@@ -46,12 +46,23 @@ int find_attribute(void* state, const char* name, int32_t type, const void** dat
     if (attribute.type() != type) return -1;
     *count = 1;
     switch (attribute.type()) {
-      case onnx::AttributeProto::FLOAT: host.number = attribute.f(), *data = &host.number; return 1;
-      case onnx::AttributeProto::INT: host.integer = attribute.i(), *data = &host.integer; return 1;
-      case onnx::AttributeProto::STRING: host.text = attribute.s().c_str(), *data = &host.text; return 1;
-      case onnx::AttributeProto::FLOATS: *data = attribute.floats().data(), *count = static_cast<size_t>(attribute.floats_size()); return 1;
-      case onnx::AttributeProto::INTS: *data = attribute.ints().data(), *count = static_cast<size_t>(attribute.ints_size()); return 1;
-      default: return -1;
+      case onnx::AttributeProto::FLOAT:
+        host.number = attribute.f(), *data = &host.number;
+        return 1;
+      case onnx::AttributeProto::INT:
+        host.integer = attribute.i(), *data = &host.integer;
+        return 1;
+      case onnx::AttributeProto::STRING:
+        host.text = attribute.s().c_str(), *data = &host.text;
+        return 1;
+      case onnx::AttributeProto::FLOATS:
+        *data = attribute.floats().data(), *count = static_cast<size_t>(attribute.floats_size());
+        return 1;
+      case onnx::AttributeProto::INTS:
+        *data = attribute.ints().data(), *count = static_cast<size_t>(attribute.ints_size());
+        return 1;
+      default:
+        return -1;
     }
   }
   return 0;
@@ -85,7 +96,9 @@ const char* option(void*, const char*) { return nullptr; }
 const graft_entry* entry_of(const graft_library* library, const Subject& subject) {
   for (size_t i = 0; library && i < library->entry_count; ++i) {
     const graft_entry& entry = library->entries[i];
-    if (entry.overload == subject.overload && entry.domain == subject.op.domain && entry.name == subject.op.name) return &entry;
+    if (entry.overload == subject.overload && entry.domain == subject.op.domain &&
+        entry.name == subject.op.name)
+      return &entry;
   }
   return nullptr;
 }
@@ -95,12 +108,14 @@ const graft_entry* entry_of(const graft_library* library, const Subject& subject
 PlainEntries::PlainEntries(const std::filesystem::path& library) {
   void* handle = dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw std::runtime_error(fmt::format("{}: cannot be loaded: {}", library.string(), dlerror()));
-  if (const auto describe = reinterpret_cast<decltype(&graft_describe)>(dlsym(handle, "graft_describe"))) library_ = describe(GRAFT_ABI);
+  if (const auto describe = reinterpret_cast<decltype(&graft_describe)>(dlsym(handle, "graft_describe")))
+    library_ = describe(GRAFT_ABI);
 }
 
 bool PlainEntries::has(const Subject& subject) const { return entry_of(library_, subject) != nullptr; }
 
-std::vector<Tensor> PlainEntries::call(const Subject& subject, const Case& one, const AttributeSet& attributes, int threads) const {
+std::vector<Tensor> PlainEntries::call(const Subject& subject, const Case& one,
+                                       const AttributeSet& attributes, int threads) const {
   const graft_entry* entry = entry_of(library_, subject);
   if (!entry) throw EntryError("there is no such entry");
   Host host{attributes, threads, std::vector<Tensor>(outputs_of(subject).size()), {}, 0, 0, nullptr};
@@ -117,8 +132,12 @@ std::vector<Tensor> PlainEntries::call(const Subject& subject, const Case& one, 
     }
     values.push_back(value);
   }
-  const graft_host interface{sizeof(graft_host), &host, allocate, find_attribute, threads > 1 ? parallel_for : nullptr, fail, put_strings, option};
-  if (entry->call(entry, &interface, values.data(), values.size(), host.outputs.size()) != 0) throw EntryError(host.failure);
+  const graft_host interface {
+    sizeof(graft_host),
+        &host, allocate, find_attribute, threads > 1 ? parallel_for : nullptr, fail, put_strings, option
+  };
+  if (entry->call(entry, &interface, values.data(), values.size(), host.outputs.size()) != 0)
+    throw EntryError(host.failure);
   return std::move(host.outputs);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you call an operator without ORT, through the C entries that its library exports (graft/describe_abi.h).
+/// Lets you call an operator without ORT, through the C entries that its library exports
+/// (graft/describe_abi.h).
 ///
 ///   PlainEntries entries(library);                       // loads it: only in a child process
 ///   auto outputs = entries.call(subject, one, attributes, 1);
@@ -28,8 +29,10 @@ class PlainEntries {
   /// Tells whether the library has an entry for a subject.
   bool has(const Subject& subject) const;
 
-  /// Calls the entry; with more than one thread, its blocks run on threads of their own. EntryError when it fails.
-  std::vector<runtime::Tensor> call(const Subject& subject, const Case& one, const AttributeSet& attributes, int threads) const;
+  /// Calls the entry; with more than one thread, its blocks run on threads of their own. EntryError when it
+  /// fails.
+  std::vector<runtime::Tensor> call(const Subject& subject, const Case& one, const AttributeSet& attributes,
+                                    int threads) const;
 
  private:
   const graft_library* library_ = nullptr;

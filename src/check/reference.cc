@@ -17,7 +17,8 @@ using runtime::Tensor;
 namespace {
 
 /// Runs what there is; nothing when it refuses the inputs.
-template <class Runner> std::optional<std::vector<Tensor>> try_run(std::optional<Runner>& runner, const std::vector<Tensor>& inputs) {
+template <class Runner>
+std::optional<std::vector<Tensor>> try_run(std::optional<Runner>& runner, const std::vector<Tensor>& inputs) {
   if (!runner) return {};
   try {
     return runner->run(inputs);
@@ -30,7 +31,8 @@ template <class Runner> std::optional<std::vector<Tensor>> try_run(std::optional
 void widen_doubt(Truth& truth, const Tensor& shaken) {
   if (truth.exact->type != DataType::float64 || shaken.shape != truth.exact->shape) return;
   if (!truth.doubt) truth.doubt = Tensor::zeros(DataType::float64, shaken.shape);
-  const std::span<const double> exact = std::as_const(*truth.exact).values<double>(), other = shaken.values<double>();
+  const std::span<const double> exact = std::as_const(*truth.exact).values<double>(),
+                                other = shaken.values<double>();
   const std::span<double> doubt = truth.doubt->values<double>();
   for (size_t i = 0; i < doubt.size(); ++i) {
     const double distance = std::abs(other[i] - exact[i]);
@@ -40,9 +42,13 @@ void widen_doubt(Truth& truth, const Tensor& shaken) {
 
 }  // namespace
 
-Reference::Reference(std::shared_ptr<runtime::Runtime> runtime, std::filesystem::path folder, const Subject& subject,
-                     AttributeSet attributes, int64_t opset)
-    : runtime_(std::move(runtime)), folder_(std::move(folder)), subject_(subject), attributes_(std::move(attributes)), opset_(opset) {
+Reference::Reference(std::shared_ptr<runtime::Runtime> runtime, std::filesystem::path folder,
+                     const Subject& subject, AttributeSet attributes, int64_t opset)
+    : runtime_(std::move(runtime)),
+      folder_(std::move(folder)),
+      subject_(subject),
+      attributes_(std::move(attributes)),
+      opset_(opset) {
   if (subject_.op.definitions.empty()) why_not_ = "it has no definition";
 }
 
@@ -61,7 +67,8 @@ Reference::Sessions& Reference::sessions_for(const Case& one) {
   };
   attempt([&] {
     const onnx::ModelProto model = definition_model(subject_, one, attributes_, opset_);
-    for (const onnx::NodeProto& node : model.graph().node()) sessions.keeps_zeros = sessions.keeps_zeros && node.op_type() != "Where";
+    for (const onnx::NodeProto& node : model.graph().node())
+      sessions.keeps_zeros = sessions.keeps_zeros && node.op_type() != "Where";
     const std::filesystem::path file = folder_ / "definition.onnx";
     runtime::write_file(file, model.SerializeAsString());
     attempt([&] {
@@ -70,7 +77,8 @@ Reference::Sessions& Reference::sessions_for(const Case& one) {
     attempt([&] { sessions.exact.emplace(runtime_, file); });
     if (sessions.exact && sessions.exact->has_halves()) {
       attempt([&] {
-        sessions.rounded.emplace(runtime_, file, std::vector<std::filesystem::path>{}, 1, verify::Halves::rounded);
+        sessions.rounded.emplace(runtime_, file, std::vector<std::filesystem::path>{}, 1,
+                                 verify::Halves::rounded);
       });
     }
     attempt([&] {
@@ -86,15 +94,17 @@ std::optional<std::vector<Truth>> Reference::run(const Case& one) {
   if (subject_.op.definitions.empty()) return {};
   Sessions& sessions = sessions_for(one);
   const std::vector<Tensor> inputs = fed(subject_, one, true);
-  auto chain = try_run(sessions.chain, inputs), exact = try_run(sessions.exact, inputs), rounded = try_run(sessions.rounded, inputs);
+  auto chain = try_run(sessions.chain, inputs), exact = try_run(sessions.exact, inputs),
+       rounded = try_run(sessions.rounded, inputs);
   if (!chain && !exact) return {};
   std::vector<Truth> truths(outputs_of(subject_).size());
   for (size_t i = 0; i < truths.size(); ++i) {
     truths[i].keeps_zeros = sessions.keeps_zeros;
     if (chain) truths[i].chain = std::move((*chain)[i]);
-    if (rounded) truths[i].rounded = runtime::is_floating(subject_.outputs[std::min(i, subject_.outputs.size() - 1)])
-                                         ? runtime::convert((*rounded)[i], outputs_of(subject_)[i])
-                                         : (*rounded)[i];
+    if (rounded)
+      truths[i].rounded = runtime::is_floating(subject_.outputs[std::min(i, subject_.outputs.size() - 1)])
+                              ? runtime::convert((*rounded)[i], outputs_of(subject_)[i])
+                              : (*rounded)[i];
     if (exact) truths[i].exact = std::move((*exact)[i]);
   }
   for (ShakenEvaluation& shaken : sessions.shaken) {

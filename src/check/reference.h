@@ -1,5 +1,6 @@
 #pragma once
-/// Lets you know what an operator should give: its definition, in its own types as ORT computes it, and in float64.
+/// Lets you know what an operator should give: its definition, in its own types as ORT computes it, and in
+/// float64.
 ///
 ///   Reference reference(runtime, folder, subject, attributes, opset);
 ///   if (auto truth = reference.run(one)) judge(outputs, *truth);
@@ -19,11 +20,15 @@ namespace graft::check {
 
 /// Is one output of the definition. At least one is there.
 struct Truth {
-  std::optional<runtime::Tensor> chain;    ///< as ORT computes the operators one by one, in the types themselves
-  std::optional<runtime::Tensor> rounded;  ///< of 16-bit types: in float64, each result rounded as the standard says
-  std::optional<runtime::Tensor> exact;    ///< in float64, rounded nowhere; of other than floating types, as it is
-  bool keeps_zeros = true;                 ///< false: ORT's Where makes 0 of -0, and nothing says which one is right
-  std::optional<runtime::Tensor> doubt;    ///< how far `exact` is to be believed: what its own roundings can make of it
+  std::optional<runtime::Tensor>
+      chain;  ///< as ORT computes the operators one by one, in the types themselves
+  std::optional<runtime::Tensor>
+      rounded;  ///< of 16-bit types: in float64, each result rounded as the standard says
+  std::optional<runtime::Tensor>
+      exact;                ///< in float64, rounded nowhere; of other than floating types, as it is
+  bool keeps_zeros = true;  ///< false: ORT's Where makes 0 of -0, and nothing says which one is right
+  std::optional<runtime::Tensor>
+      doubt;  ///< how far `exact` is to be believed: what its own roundings can make of it
 };
 
 class Reference {

@@ -19,8 +19,10 @@ namespace {
 
 /// Lists the operators that round; others pass values on, or give no floating ones.
 const std::set<std::string> rounding_operators = {
-    "Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Reciprocal", "Sin", "Cos", "Tan",
-    "Sinh", "Cosh", "Atan", "MatMul", "Gemm", "ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL2", "Softmax", "Mean", "Sum"};
+    "Add",      "Sub",     "Mul",     "Div",      "Pow",        "Sqrt",      "Exp",        "Log",
+    "Erf",      "Tanh",    "Sigmoid", "Softplus", "Reciprocal", "Sin",       "Cos",        "Tan",
+    "Sinh",     "Cosh",    "Atan",    "MatMul",   "Gemm",       "ReduceSum", "ReduceMean", "ReduceSumSquare",
+    "ReduceL2", "Softmax", "Mean",    "Sum"};
 
 void shake(onnx::ModelProto& model, uint64_t pattern) {
   auto& graph = *model.mutable_graph();
@@ -29,7 +31,8 @@ void shake(onnx::ModelProto& model, uint64_t pattern) {
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     const bool rounds = rounding_operators.contains(node.op_type());
     const std::string output = node.output(0);
-    const std::string before = fmt::format("check/before/{}", number), factor = fmt::format("check/factor/{}", number);
+    const std::string before = fmt::format("check/before/{}", number),
+                      factor = fmt::format("check/factor/{}", number);
     if (rounds) node.set_output(0, before);
     shaken.Add()->Swap(&node);
     if (!rounds) continue;
@@ -48,18 +51,23 @@ void shake(onnx::ModelProto& model, uint64_t pattern) {
   graph.mutable_node()->Swap(&shaken);
 }
 
-Session load(const std::shared_ptr<runtime::Runtime>& runtime, const std::filesystem::path& file, uint64_t pattern) {
+Session load(const std::shared_ptr<runtime::Runtime>& runtime, const std::filesystem::path& file,
+             uint64_t pattern) {
   onnx::ModelProto model;
-  if (!model.ParseFromString(runtime::read_file(file))) throw InputError(fmt::format("{}: not an ONNX model", file.string()));
+  if (!model.ParseFromString(runtime::read_file(file)))
+    throw InputError(fmt::format("{}: not an ONNX model", file.string()));
   verify::widen(model, file.parent_path(), verify::float64_operators());
   shake(model, pattern);
-  return Session::from_bytes(runtime, model.SerializeAsString(),
-                             {.optimisation = runtime::Optimisation::none, .operators = {verify::register_float64_operators}}, "definition, shaken");
+  return Session::from_bytes(
+      runtime, model.SerializeAsString(),
+      {.optimisation = runtime::Optimisation::none, .operators = {verify::register_float64_operators}},
+      "definition, shaken");
 }
 
 }  // namespace
 
-ShakenEvaluation::ShakenEvaluation(std::shared_ptr<runtime::Runtime> runtime, const std::filesystem::path& model, uint64_t pattern)
+ShakenEvaluation::ShakenEvaluation(std::shared_ptr<runtime::Runtime> runtime,
+                                   const std::filesystem::path& model, uint64_t pattern)
     : session_(load(runtime, model, pattern)) {}
 
 std::vector<Tensor> ShakenEvaluation::run(const std::vector<Tensor>& inputs) {

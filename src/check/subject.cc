@@ -53,9 +53,12 @@ std::vector<Subject> subjects_of(const runtime::LibraryDescription& library) {
       for (const DataType type : op.overloads[overload].inputs)
         subject.inputs.push_back(settled(type, described[at]["overloads"][overload]));
       subject.outputs = op.overloads[overload].outputs;
-      for (const json& input : described[at]["inputs"]) subject.constant.push_back(input.value("constant", false));
-      for (const json& attribute : described[at]["attributes"]) subject.limits.push_back(read_limits(attribute));
-      subject.limits.resize(op.attributes.size());  // a definition from a file brings attributes that have no limits
+      for (const json& input : described[at]["inputs"])
+        subject.constant.push_back(input.value("constant", false));
+      for (const json& attribute : described[at]["attributes"])
+        subject.limits.push_back(read_limits(attribute));
+      subject.limits.resize(
+          op.attributes.size());  // a definition from a file brings attributes that have no limits
     }
   }
   return subjects;

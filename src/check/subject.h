@@ -1,8 +1,10 @@
 #pragma once
-/// Lets you list what there is to check in a library: each operator with each combination of element types, with what
-/// the description says beside runtime::OperatorDescription (limits of attributes, inputs that must be initializers).
+/// Lets you list what there is to check in a library: each operator with each combination of element types,
+/// with what the description says beside runtime::OperatorDescription (limits of attributes, inputs that must
+/// be initializers).
 ///
-///   for (const Subject& subject : subjects_of(describe_library("libmy_ops.so"))) fmt::print("{}\n", to_string(subject));
+///   for (const Subject& subject : subjects_of(describe_library("libmy_ops.so"))) fmt::print("{}\n",
+///   to_string(subject));
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,17 +19,19 @@ struct Limits {
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> words = {};  ///< that a string must be one of
 
-  bool any() const { return words.empty() && least == -std::numeric_limits<double>::infinity() && most == -least; }
+  bool any() const {
+    return words.empty() && least == -std::numeric_limits<double>::infinity() && most == -least;
+  }
 };
 
 /// Is one operator with one combination of element types.
 struct Subject {
   runtime::OperatorDescription op;
   size_t overload = 0;
-  std::vector<runtime::DataType> inputs;   ///< one for each port; "any" is settled
+  std::vector<runtime::DataType> inputs;  ///< one for each port; "any" is settled
   std::vector<runtime::DataType> outputs;
-  std::vector<bool> constant;              ///< inputs that must be initializers
-  std::vector<Limits> limits;              ///< one for each attribute
+  std::vector<bool> constant;  ///< inputs that must be initializers
+  std::vector<Limits> limits;  ///< one for each attribute
 
   bool elementwise() const { return op.kind == runtime::OperatorKind::elementwise; }
 };

@@ -5,10 +5,13 @@ using runtime::Session;
 
 Session Trial::open(const Case& one, const AttributeSet& other, const ModelForm& form, int threads) const {
   const std::string bytes = node_model(subject, one, other, form).SerializeAsString();
-  return Session::from_bytes(runtime, bytes, {.threads = threads, .libraries = {library}}, to_string(subject));
+  return Session::from_bytes(runtime, bytes, {.threads = threads, .libraries = {library}},
+                             to_string(subject));
 }
 
-Session Trial::open(const Case& one, const ModelForm& form, int threads) const { return open(one, attributes, form, threads); }
+Session Trial::open(const Case& one, const ModelForm& form, int threads) const {
+  return open(one, attributes, form, threads);
+}
 
 bool Trial::has_time() {
   if (std::chrono::steady_clock::now() < end) return true;
@@ -16,8 +19,8 @@ bool Trial::has_time() {
   return false;
 }
 
-void Trial::add(const char* code, const std::string& what, const Case& one, const std::string& expected, const std::string& got,
-                const std::string& inputs) {
+void Trial::add(const char* code, const std::string& what, const Case& one, const std::string& expected,
+                const std::string& got, const std::string& inputs) {
   report.add({code, what, shapes_text(subject, one), inputs, expected, got, attributes.text});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Lets the parts of a check share what they all need: the operator, how to open sessions, the report, the time left.
+/// Lets the parts of a check share what they all need: the operator, how to open sessions, the report, the
+/// time left.
 ///
 ///   std::vector<Tensor> outputs = trial.open(one, {}).run(fed(subject, one, false));
 #include <chrono>
@@ -38,19 +39,21 @@ class Trial {
 
   /// Opens a session on one node of the operator. OrtError when ORT or the operator refuses.
   runtime::Session open(const Case& one, const ModelForm& form, int threads = 1) const;
-  runtime::Session open(const Case& one, const AttributeSet& other, const ModelForm& form, int threads = 1) const;
+  runtime::Session open(const Case& one, const AttributeSet& other, const ModelForm& form,
+                        int threads = 1) const;
 
   /// Tells whether there is time for more, and notes in the report when there is not.
   bool has_time();
 
-  void add(const char* code, const std::string& what, const Case& one, const std::string& expected, const std::string& got,
-           const std::string& inputs = {});
+  void add(const char* code, const std::string& what, const Case& one, const std::string& expected,
+           const std::string& got, const std::string& inputs = {});
 };
 
 /// Runs everything on one subject. In a child process: the library is loaded.
 void check_subject(Trial& trial);
 
-/// Opens sessions of several threads, ten at once, and again and again; a result must always have the same bits.
+/// Opens sessions of several threads, ten at once, and again and again; a result must always have the same
+/// bits.
 void check_repeats(Trial& trial, const PlainEntries& entries, const std::vector<Taken>& taken);
 
 /// Runs the operator where ORT may give it its input's memory for the output; results must be the same.
@@ -60,7 +63,8 @@ void check_in_place(Trial& trial, const std::vector<Taken>& taken);
 void check_attributes(Trial& trial, const std::vector<Taken>& taken);
 
 /// Compares the shapes that were inferred with those that came, and with the rule that the operator declares.
-void check_shapes(Trial& trial, const runtime::Session& session, const Case& one, const std::vector<runtime::Tensor>& outputs, Sizes sizes);
+void check_shapes(Trial& trial, const runtime::Session& session, const Case& one,
+                  const std::vector<runtime::Tensor>& outputs, Sizes sizes);
 
 /// Calls the plain C entry on a case; it must give what came through ORT.
 void check_entry(Trial& trial, const PlainEntries& entries, const Taken& taken);

@@ -54,7 +54,8 @@ ordered_json to_json(const Checked& one) {
   return written;
 }
 
-void print_json(const CheckArguments& arguments, const runtime::Runtime& runtime, const CheckedLibrary& library) {
+void print_json(const CheckArguments& arguments, const runtime::Runtime& runtime,
+                const CheckedLibrary& library) {
   ordered_json report{{"schema", "graft.check/1"},
                       {"library", arguments.library},
                       {"runtime", runtime.version()},
@@ -69,7 +70,8 @@ void print_json(const CheckArguments& arguments, const runtime::Runtime& runtime
 std::string result_text(const Report& report) {
   std::string text;
   for (const Finding& finding : report.findings) text += (text.empty() ? "" : ", ") + finding.code;
-  if (text.empty()) text = report.cases == 0 ? "not run" : report.compared == 0 ? "fine, not compared" : "fine";
+  if (text.empty())
+    text = report.cases == 0 ? "not run" : report.compared == 0 ? "fine, not compared" : "fine";
   return text + (report.cut_short ? " (cut short)" : "");
 }
 
@@ -87,28 +89,33 @@ void print_finding(const Checked& one, const Finding& finding) {
   if (finding.times > 1) fmt::print("  {:<11}{} more like it\n", "and", finding.times - 1);
 }
 
-void print_table(const CheckArguments& arguments, const runtime::Runtime& runtime, const CheckedLibrary& library) {
+void print_table(const CheckArguments& arguments, const runtime::Runtime& runtime,
+                 const CheckedLibrary& library) {
   fmt::print("{}: ORT {}, opset 17 and {}{}\n\n", arguments.library, runtime.version(), library.newest_opset,
              library.recorded ? "; not made with Graft: names and types as it registers them" : "");
   Table table({"operator", "types", "shapes", "cases", "compared", "declined", "ulp", ""},
-              {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
+              {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+               Align::left});
   for (const Checked& one : library.checked) {
     const Report& report = one.report;
-    table.add({fmt::format("{}:{}", one.subject.op.domain, one.subject.op.name), check::types_text(one.subject), std::to_string(report.shapes),
-               std::to_string(report.cases), std::to_string(report.compared), std::to_string(report.refused),
+    table.add({fmt::format("{}:{}", one.subject.op.domain, one.subject.op.name),
+               check::types_text(one.subject), std::to_string(report.shapes), std::to_string(report.cases),
+               std::to_string(report.compared), std::to_string(report.refused),
                report.largest_ulp > 0 ? fmt::format("{:.2g}", report.largest_ulp) : "", result_text(report)});
   }
   fmt::print("{}", table.text());
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;  // text, and of which subjects
   for (const Checked& one : library.checked) {
     for (const std::string& note : one.report.notes) {
-      auto known = std::find_if(notes.begin(), notes.end(), [&](const auto& pair) { return pair.first == note; });
+      auto known =
+          std::find_if(notes.begin(), notes.end(), [&](const auto& pair) { return pair.first == note; });
       if (known == notes.end()) known = notes.insert(notes.end(), {note, {}});
       known->second.push_back(fmt::format("{} {}", one.subject.op.name, check::types_text(one.subject)));
     }
   }
   if (!notes.empty()) fmt::print("\n");
-  for (const auto& [note, subjects] : notes) fmt::print("note: {}: {}\n", fmt::join(subjects, ", "), on_a_line(note));
+  for (const auto& [note, subjects] : notes)
+    fmt::print("note: {}: {}\n", fmt::join(subjects, ", "), on_a_line(note));
   for (const Checked& one : library.checked) {
     for (const Finding& finding : one.report.findings) print_finding(one, finding);
   }
@@ -119,7 +126,8 @@ std::string summary(const CheckedLibrary& library) {
   std::string text;
   for (const Checked& one : library.checked) {
     for (const Finding& finding : one.report.findings)
-      text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", one.subject.op.name, finding.code, check::types_text(one.subject));
+      text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", one.subject.op.name, finding.code,
+                          check::types_text(one.subject));
   }
   return text;
 }
@@ -143,7 +151,8 @@ int check_command(const CheckArguments& arguments) {
   }
   std::fflush(stdout);
   if (const int64_t findings = library.findings(); findings > 0)
-    throw AnswerError(fmt::format("{}: {}: {}", arguments.library, counted(findings, "finding"), summary(library)));
+    throw AnswerError(
+        fmt::format("{}: {}: {}", arguments.library, counted(findings, "finding"), summary(library)));
   return 0;
 }
 
@@ -152,13 +161,20 @@ int check_command(const CheckArguments& arguments) {
 void add_check(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand(
-      "check", "Check a library's operators against their definitions: types, shapes, edge values, threads, memory");
+      "check",
+      "Check a library's operators against their definitions: types, shapes, edge values, threads, memory");
   command->add_option("library", arguments->library, "The operator library")->required();
-  command->add_option("--definition", arguments->definitions, "A file that says what operators mean, for a library that does not");
+  command->add_option("--definition", arguments->definitions,
+                      "A file that says what operators mean, for a library that does not");
   command->add_option("--op", arguments->operators, "Check this operator only, with or without its domain");
-  command->add_option("--shape", arguments->shapes, "Shape of an input, NAME=2,512, in place of those that are tried");
-  command->add_option("--threads", arguments->threads, "Most threads within an operator")->capture_default_str()->check(CLI::Range(1, 64));
-  command->add_option("--seconds", arguments->seconds, "Time for all of it; what is not done by then is reported as cut short")
+  command->add_option("--shape", arguments->shapes,
+                      "Shape of an input, NAME=2,512, in place of those that are tried");
+  command->add_option("--threads", arguments->threads, "Most threads within an operator")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   "Time for all of it; what is not done by then is reported as cut short")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86400.0));
   add_common_options(*command, arguments->common);

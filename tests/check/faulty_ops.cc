@@ -48,8 +48,8 @@ void twice_in_blocks(In<float> x, Out<float> y, Pool pool) {
 }
 
 // ---- wrong edge values
-constexpr float relu_of_nan(float x) { return x > 0 ? x : 0; }             // right: NaN stays NaN
-constexpr float absolute_zero(float x) { return x < 0 ? -x : x; }          // right: of -0 it is 0
+constexpr float relu_of_nan(float x) { return x > 0 ? x : 0; }                // right: NaN stays NaN
+constexpr float absolute_zero(float x) { return x < 0 ? -x : x; }             // right: of -0 it is 0
 constexpr float flushed(float x) { return std::abs(x) < 0x1p-126f ? 0 : x; }  // right: denormals stay
 
 // ---- a wrong value within an ordinary range: a constant that is a little off
@@ -85,7 +85,8 @@ void dies_of_nothing(In<float> x, Out<float> y) {
 }  // namespace
 
 GRAFT_OPS(m) {
-  m.def<every_second>("EverySecond", shape<half_shape>, definition(13, "y = Slice(x, [0], [1000000000], [-1], [2])"));
+  m.def<every_second>("EverySecond", shape<half_shape>,
+                      definition(13, "y = Slice(x, [0], [1000000000], [-1], [2])"));
   m.def<twice>("Twice", shape<same>, definition(13, "y = Add(x, x)"));
   m.def<twice_in_blocks>("TwiceInBlocks", shape<same>, definition(13, "y = Add(x, x)"));
   m.def<relu_of_nan>("ReluOfNan", definition(13, "y = Max(x, 0)"));
@@ -94,6 +95,7 @@ GRAFT_OPS(m) {
   m.def<off>("Off", definition(13, "y = Div(x, 6)"));
   m.def<counting>("Counting", shape<same>);
   m.def<writes_its_input>("WritesItsInput", shape<same>);
-  m.def<shifted>("Shifted", "by"_attr.between(0, 4) = 1, shape<same>, definition(13, "y = Add(x, Cast<to=1>(@by))"));
+  m.def<shifted>("Shifted", "by"_attr.between(0, 4) = 1, shape<same>,
+                 definition(13, "y = Add(x, Cast<to=1>(@by))"));
   m.def<dies_of_nothing>("DiesOfNothing", shape<same>, definition(13, "y = Mul(x, 1)"));
 }

@@ -66,12 +66,12 @@ struct Table {
   std::vector<float> scale;
   void prepare(Const<In<float>> table) { scale.assign(table.begin(), table.end()); }
   void operator()(In<float> x, Const<In<float>>, Out<float> y) const {
-    for (int64_t i = 0; i < x.size(); ++i) y[i] = x[i] * (scale.empty() ? 1.f : scale[size_t(i) % scale.size()]);
+    for (int64_t i = 0; i < x.size(); ++i)
+      y[i] = x[i] * (scale.empty() ? 1.f : scale[size_t(i) % scale.size()]);
   }
 };
 
-template <class T>
-void rotate(In<T> x, Out<T> y, int64_t shift, std::string_view mode) {
+template <class T> void rotate(In<T> x, Out<T> y, int64_t shift, std::string_view mode) {
   const int64_t n = x.size();
   for (int64_t i = 0; i < n; ++i) y[((i + shift) % n + n) % n] = mode == "negate" ? T(-x[i]) : x[i];
 }
@@ -79,7 +79,8 @@ void rotate(In<T> x, Out<T> y, int64_t shift, std::string_view mode) {
 }  // namespace
 
 GRAFT_OPS(m) {
-  m.def<every_second>("EverySecond", shape<half_shape>, definition(13, "y = Slice(x, [0], [1000000000], [-1], [2])"));
+  m.def<every_second>("EverySecond", shape<half_shape>,
+                      definition(13, "y = Slice(x, [0], [1000000000], [-1], [2])"));
   m.def<Lerp>("Lerp", inputs("x", "y", "t"));
   m.def<IsLarger>("IsLarger", types<float, int32_t>);
   m.def<negate>("Negate", definition(13, "y = Neg(x)"));
@@ -88,5 +89,6 @@ GRAFT_OPS(m) {
   m.def<total>("Total");
   m.def<join>("Join", shape<same>);
   m.def<Table>("Table", inputs("x", "table"), shape<same>);
-  m.def<rotate<float>, rotate<int64_t>>("Rotate", "shift"_attr.between(-3, 3) = 1, "mode"_attr.one_of("keep", "negate") = "keep", shape<same>);
+  m.def<rotate<float>, rotate<int64_t>>("Rotate", "shift"_attr.between(-3, 3) = 1,
+                                        "mode"_attr.one_of("keep", "negate") = "keep", shape<same>);
 }

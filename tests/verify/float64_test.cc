@@ -104,6 +104,18 @@ TEST(Float64, ElementwiseOperators) {
   expect_the_same(node_in_float64("Clip", {{3, 50}, {}}, {}, 13));
 }
 
+TEST(Float64, SigmoidDoesNotCancel) {
+  TemporaryFolder folder;
+  ModelBuilder model;
+  model.input("x", DataType::float32, {1});
+  model.node("Sigmoid", {"x"}, {"y"});
+  model.output("y", DataType::float32, {1});
+  Float64Evaluation exact(loaded_runtime(), model.write(folder / "model.onnx"));
+  Tensor x = Tensor::zeros(DataType::float32, {1});
+  x.values<float>()[0] = -40;  // ORT's own for float64 gives 0
+  EXPECT_DOUBLE_EQ(exact.run({x})[0].values<double>()[0], std::exp(-40.0) / (1 + std::exp(-40.0)));
+}
+
 TEST(Float64, InverseFunctionsOnTheirDomains) {
   for (const auto& [before, type] :
        {std::pair("Tanh", "Asin"), {"Tanh", "Acos"}, {"Tanh", "Atanh"}, {"Cosh", "Acosh"}}) {

@@ -198,9 +198,9 @@ void check_repeats(Trial& trial, const PlainEntries& entries, const std::vector<
   const Taken* largest = largest_of(taken);
   if (!largest) return;
   repeat_with_threads(trial, *largest);
-  if (trial.has_time() && !trial.report.has(codes::race)) repeat_entry(trial, entries, *largest);
   // What differs from run to run of one caller says nothing of several.
   if (trial.report.has(codes::not_deterministic)) return;
+  if (trial.has_time() && !trial.report.has(codes::race)) repeat_entry(trial, entries, *largest);
   for (const bool one_session : {true, false}) {
     if (trial.has_time()) run_at_once(trial, *largest, one_session);
   }

@@ -3,11 +3,16 @@
 # reader of definitions, and the matcher with everything behind it. Stops with an error at the first finding, which lies
 # in build/fuzz/findings.
 #
-#   scripts/fuzz.sh [SECONDS for each target, 20 without]
+#   scripts/fuzz.sh [SECONDS]      for each target, 20 without
+#   scripts/fuzz.sh --runs N       N inputs for each target, the same in every run: for the tests
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
-seconds=${1:-20}
+if [ "${1:-}" = --runs ]; then
+  bound=(-runs="$2" -seed=1)
+else
+  bound=(-max_total_time="${1:-20}")
+fi
 . scripts/setup/common.sh
 . scripts/setup/packages.sh
 mkdir -p .cache
@@ -30,8 +35,8 @@ for target in model inject definition; do
   corpus=build/fuzz/corpus/$target
   mkdir -p "$corpus"
   of=$([ "$target" = definition ] && echo definition || echo model)
-  echo "fuzz_$target: $seconds s"
-  build/fuzz/tests/fuzz/fuzz_$target -max_total_time="$seconds" -max_len=20000 -timeout=10 -rss_limit_mb=2048 \
+  echo "fuzz_$target ${bound[*]}"
+  build/fuzz/tests/fuzz/fuzz_$target "${bound[@]}" -max_len=20000 -timeout=10 -rss_limit_mb=2048 \
     -artifact_prefix="build/fuzz/findings/$target-" -print_final_stats=1 "$corpus" "$seeds/$of" 2>&1 |
     grep -E 'SUMMARY|ERROR|stat::number_of|stat::new_units|Test unit|does not hold|DONE|#[0-9]+ 0x' || true
   [ -z "$(ls build/fuzz/findings)" ] || { echo "findings: $(ls build/fuzz/findings)"; exit 1; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up and builds, then runs all tests: the fuzz targets for a short time, those of C++ (ctest), then those of the
+# Sets up and builds, then runs all tests: the fuzz targets on a few thousand inputs, those of C++ (ctest), then those of the
 # command and the operators (pytest).
 #
 #   scripts/test.sh [arguments for pytest]
@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup.sh
 
 status=0
-scripts/fuzz.sh 10 || status=1
+scripts/fuzz.sh --runs 20000 || status=1
 ctest --test-dir build/release --no-tests=error --output-on-failure --timeout 300 -j2 || status=1
 GRAFT_BUILD=build/release .venv/bin/python -m pytest -n 2 --dist worksteal "$@" || status=1
 exit "$status"

@@ -250,7 +250,8 @@ std::optional<Sum> NormalForm::sum(ValueId value) const {
       std::vector<NodeId> passed;
       const ValueId behind = resolve(term.bare, &passed);
       const NodeId maker = behind == none ? none : producer(behind);
-      if (maker == none || op(maker) != "Neg" || constants_.find(behind)) break;
+      if (maker == none || op(maker) != "Neg" || index_.input(maker, 0) == none || constants_.find(behind))
+        break;
       term.nodes.insert(term.nodes.end(), passed.begin(), passed.end());
       term.nodes.push_back(maker);
       term.bare = index_.input(maker, 0);

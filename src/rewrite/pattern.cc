@@ -76,13 +76,14 @@ void Pattern::weigh() {
       for (const Factor& factor : product.factors) open.push_back(factor);
       products_.emplace(value, std::move(product));
     } else if (form == Form::sum) {
-      const auto sum = normal_->sum(value);
-      for (const Term& term : sum->terms) visit(term.bare);
+      if (const auto sum = normal_->sum(value)) {
+        for (const Term& term : sum->terms) visit(term.bare);
+      }
     } else if (form == Form::clip) {
       if (at.scaled) {
-        visit(normal_->scaled_clip(value)->x);
-      } else {
-        visit(normal_->clip(value, 1)->operand);
+        if (const auto clip = normal_->scaled_clip(value)) visit(clip->x);
+      } else if (const auto clip = normal_->clip(value, 1)) {
+        visit(clip->operand);
       }
     } else if (const auto operation = normal_->operation(value)) {
       for (const ValueId operand : operation->operands) visit(operand);

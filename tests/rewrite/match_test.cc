@@ -293,7 +293,7 @@ TEST(Matching, LongProductsAndSumsEndQuickly) {
 // Found by tests/fuzz/definition.cc.
 TEST(Match, ADefinitionWithOperandsLeftOutMatchesNothing) {
   for (const char* text : {"y = Add(, x)", "y = Mul(x, Min(6, Add(, Add(x, , 3))))", "y = Sqrt()",
-                           "y = Neg()", "y = Pow(, x)", "y = Where(, x, x)"}) {
+                           "y = Neg()", "y = Pow(, x)", "y = Where(, x, x)", "y = Add(Neg(), Abs(x))", "y = Mul(Clip(), 2)"}) {
     const Signature signature{"my.ops", "Op", {"x"}, {"y"}, {}, {}};
     const Pattern pattern(parse_definition(text, 17, signature));
     onnx::FunctionProto function = write_function(pattern.definition(), {});

@@ -300,7 +300,7 @@ std::optional<std::vector<int64_t>> Constants::integers(ValueId value) const {
   if (tensor.has_raw_data()) {
     if (tensor.raw_data().size() != static_cast<size_t>(constant->count) * sizeof(int64_t)) return {};
     numbers.resize(static_cast<size_t>(constant->count));
-    std::memcpy(numbers.data(), tensor.raw_data().data(), tensor.raw_data().size());
+    if (!numbers.empty()) std::memcpy(numbers.data(), tensor.raw_data().data(), tensor.raw_data().size());
   } else {
     if (tensor.int64_data_size() != constant->count) return {};
     numbers.assign(tensor.int64_data().begin(), tensor.int64_data().end());

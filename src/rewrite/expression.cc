@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -155,7 +156,7 @@ class Writer {
     const std::string stem = stem_of(literal.numbers.empty() ? NumberList{{0, true}} : literal.numbers);
     if (integer) {
       for (const Number& number : literal.numbers) {
-        if (number.value != static_cast<double>(static_cast<int64_t>(number.value)))
+        if (!(std::abs(number.value) <= 9007199254740992.0) || number.value != std::trunc(number.value))
           throw InputError(
               fmt::format("definition of {}: {} stands where an integer is expected", who(), number.value));
       }

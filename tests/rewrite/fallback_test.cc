@@ -148,6 +148,8 @@ TEST(Fallback, AFunctionThatIsThereMayMeanTheSame) {
 TEST(Fallback, ACallThatLacksAnArgumentIsRefused) {
   EXPECT_THROW(write_body(op("y = Where(GreaterOrEqual(x), x, x)"), DataType::float32, 11), InputError);
   EXPECT_THROW(write_body(op("y = Clip(, 0, 6)"), DataType::float64, 9), InputError);
+  EXPECT_THROW(write_body(op("y = Unsqueeze(x, [1e300])"), DataType::float32, 17), InputError);
+  EXPECT_NO_THROW(write_body(op("y = Unsqueeze(x, [ ])"), DataType::float32, 17));
 }
 
 }  // namespace

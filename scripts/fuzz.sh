@@ -4,7 +4,7 @@
 # in build/fuzz/findings.
 #
 #   scripts/fuzz.sh [SECONDS]      for each target, 20 without
-#   scripts/fuzz.sh --runs N       N inputs for each target, the same in every run: for the tests
+#   scripts/fuzz.sh --runs N       N inputs for each target: for the tests
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"

@@ -1,7 +1,6 @@
 #include "bench/measure.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include "error.h"
 #include "runtime/files.h"
 #include "runtime/providers.h"
+#include "runtime/scratch_folder.h"
 
 namespace graft::bench {
 namespace {
@@ -16,27 +16,6 @@ namespace {
 using runtime::Session;
 
 constexpr size_t profile_warm_up = 2;
-
-/// Holds a folder for ORT's profiles.
-class ProfileFolder {
- public:
-  ProfileFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "graft-profile-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw InputError(fmt::format("{}: the folder cannot be made", name));
-    path_ = name;
-  }
-  ~ProfileFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ProfileFolder(const ProfileFolder&) = delete;
-  ProfileFolder& operator=(const ProfileFolder&) = delete;
-
-  std::filesystem::path prefix(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Gives how many runs of each model to profile: half of the time of the timed rounds, and no more than ORT's
 /// profile holds.
@@ -58,12 +37,12 @@ Session load(const std::shared_ptr<runtime::Runtime>& runtime, const Request& re
 void profile_models(const std::shared_ptr<runtime::Runtime>& runtime, const Request& request,
                     const std::vector<std::filesystem::path>& files,
                     const std::vector<runtime::Tensor>& inputs, Measurement& found) {
-  const ProfileFolder folder;
+  const runtime::ScratchFolder folder;
   std::vector<Session> sessions;
   std::vector<runtime::PreparedRun> runs;
   double slowest = 0;
   for (size_t i = 0; i < files.size(); ++i) {
-    sessions.push_back(load(runtime, request, files[i], folder.prefix(fmt::format("model{}", i))));
+    sessions.push_back(load(runtime, request, files[i], folder.path() / fmt::format("model{}", i)));
     slowest = std::max(slowest, found.models[i].milliseconds.median);
   }
   for (Session& session : sessions) runs.push_back(session.prepare(inputs));

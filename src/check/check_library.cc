@@ -1,7 +1,6 @@
 #include "check/check_library.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include "check/trial.h"
 #include "rewrite/definition_file.h"
 #include "runtime/child.h"
+#include "runtime/scratch_folder.h"
 
 namespace graft::check {
 using runtime::ChildEnd;
@@ -24,26 +24,6 @@ constexpr std::string_view report_mark = "report:";
 
 /// Is how long a child may take beyond its share before it counts as hung.
 constexpr std::chrono::seconds patience_beyond{30};
-
-/// Holds a folder for files that are needed for a moment.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "graft-check-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw InputError(fmt::format("{}: the folder cannot be made", name));
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string model_of_opset(int64_t opset) {
   onnx::ModelProto model;
@@ -161,7 +141,7 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
   refuse_unknown(options.operators, subjects, library);
   std::erase_if(subjects, [&](const Subject& subject) { return !is_wanted(subject, options.operators); });
   refuse_unknown_inputs(options.shapes, subjects);
-  const Folder folder;
+  const runtime::ScratchFolder folder;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(options.seconds));
   for (size_t at = 0; at < subjects.size(); ++at) {

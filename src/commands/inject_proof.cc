@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
 #include "commands/inject_report.h"
 #include "error.h"
 #include "report/table.h"
+#include "runtime/files.h"
 #include "runtime/library.h"
 #include "runtime/runtime.h"
+#include "runtime/scratch_folder.h"
 
 namespace graft {
 
@@ -30,31 +31,10 @@ std::shared_ptr<runtime::Runtime> load_runtime(const InjectRequest& request, ver
   return runtime;
 }
 
-/// Holds a folder for models that are run once.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "graft-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw InputError(fmt::format("{}: the folder cannot be made", name));
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::filesystem::path write(const std::string& name, const onnx::ModelProto& model) const {
-    std::ofstream stream(path_ / name, std::ios::binary);
-    if (!model.SerializeToOstream(&stream) || !stream.flush())
-      throw InputError(fmt::format("{}: the file cannot be written", (path_ / name).string()));
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+std::filesystem::path write_model(const std::filesystem::path& file, const onnx::ModelProto& model) {
+  runtime::write_file(file, model.SerializeAsString());
+  return file;
+}
 
 /// Keeps the larger differences of two judgements on models whose outputs have other names.
 void merge(verify::Judgement& all, verify::Judgement part) {
@@ -117,7 +97,7 @@ Proof prove_parts(const InjectRequest& request, const Injection& injection, repo
   proof.runtime_version = runtime->version();
   proof.parts_left = injection.without_neighbourhood;
   const auto end = std::chrono::steady_clock::now() + most_time;
-  const Folder folder;
+  const runtime::ScratchFolder folder;
   if (injection.embedded) proof.without_library.emplace();
   for (const rewrite::Neighbourhood& part : injection.neighbourhoods) {
     if (static_cast<size_t>(proof.parts) >= most_parts || std::chrono::steady_clock::now() > end) {
@@ -126,8 +106,8 @@ Proof prove_parts(const InjectRequest& request, const Injection& injection, repo
     }
     progress.say(fmt::format("comparing place {} of {} that differ", proof.parts + 1,
                              injection.neighbourhoods.size()));
-    const auto before = folder.write("before.onnx", part.before),
-               after = folder.write("after.onnx", part.after);
+    const auto before = write_model(folder.path() / "before.onnx", part.before),
+               after = write_model(folder.path() / "after.onnx", part.after);
     for (const bool with_library : {true, false}) {
       if (!with_library && !injection.embedded) break;
       verify::JudgeOptions each = options;

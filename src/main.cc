@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
       "`graft COMMAND --help` explains a command.");
   graft::Command chosen;
   graft::add_inject(app, chosen);
+  graft::add_fuse(app, chosen);
   graft::add_eject(app, chosen);
   graft::add_verify(app, chosen);
   graft::add_bench(app, chosen);

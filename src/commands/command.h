@@ -43,6 +43,7 @@ void add_check(CLI::App& app, Command& chosen);
 void add_describe(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 void add_eject(CLI::App& app, Command& chosen);
+void add_fuse(CLI::App& app, Command& chosen);
 void add_inject(CLI::App& app, Command& chosen);
 void add_verify(CLI::App& app, Command& chosen);
 

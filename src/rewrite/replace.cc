@@ -25,6 +25,9 @@ bool Replacement::read(ValueId value) const {
   return value != none && (readers_[static_cast<size_t>(value)] > 0 || index_.value(value).is_output);
 }
 
+/// Tells whether a value still has to be made by the node that makes it.
+bool Replacement::needed(ValueId value) const { return read(value) && !provided_.count(value); }
+
 bool Replacement::replace(NewNode made, const std::vector<NodeId>& nodes,
                           const std::vector<ValueId>& constants) {
   const auto drop = [this](NodeId node) {
@@ -47,13 +50,14 @@ bool Replacement::replace(NewNode made, const std::vector<NodeId>& nodes,
     inner.insert(makers.begin(), makers.end());
   }
   inner.erase(made.root);
+  provided_.insert(made.outputs.begin(), made.outputs.end());
   made_.push_back(std::move(made));
   bool dropped = true;
   while (dropped) {
     dropped = false;
     for (auto node = inner.begin(); node != inner.end();) {
       bool unread = !gone_[static_cast<size_t>(*node)];
-      for (const ValueId output : index_.outputs(*node)) unread = unread && !read(output);
+      for (const ValueId output : index_.outputs(*node)) unread = unread && !needed(output);
       if (!unread) {
         ++node;
         continue;
@@ -74,14 +78,15 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
   // Everything that views the model's names is copied before the first change.
   struct Plan {
     onnx::NodeProto* node;
-    std::vector<std::string> inputs;
+    std::vector<std::string> inputs, outputs;
     const NewNode* made;
   };
   std::vector<Plan> plans;
   for (const NewNode& made : made_) {
-    Plan plan{index_.node(made.root).proto, {}, &made};
+    Plan plan{index_.node(made.root).proto, {}, {}, &made};
     for (const ValueId input : made.inputs)
       plan.inputs.emplace_back(input == none ? std::string_view() : index_.value(input).name);
+    for (const ValueId output : made.outputs) plan.outputs.emplace_back(index_.value(output).name);
     plans.push_back(std::move(plan));
   }
   std::unordered_set<std::string> node_names;
@@ -95,8 +100,11 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
   for (NodeId node = 0; node < index_.node_count(); ++node) {
     if (!gone_[static_cast<size_t>(node)] || replaced_[static_cast<size_t>(node)]) continue;
     dropped.insert(&index_.proto(node));
-    for (const std::string& output : index_.proto(node).output())
-      gone_values[static_cast<size_t>(index_.node(node).scope)].insert(output);
+    for (const ValueId output : index_.outputs(node)) {
+      if (output != none && !provided_.count(output))
+        gone_values[static_cast<size_t>(index_.node(node).scope)].insert(
+            std::string(index_.value(output).name));
+    }
   }
   for (const ValueId value : touched_constants_) {
     const graph::Value& constant = index_.value(value);
@@ -105,14 +113,18 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
   }
   // Types of the new nodes' values, for the tools that come after and do not know the operator.
   for (const NewNode& made : made_) {
-    const ValueId output = index_.output(made.root);
     const graph::Scope& scope = index_.scope(index_.node(made.root).scope);
-    if (!scope.graph || index_.value(output).declared || index_.value(output).is_output) continue;
-    graph::Type type = types.of(output);
-    type.type = made.type;
-    onnx::ValueInfoProto& added = *scope.graph->add_value_info();
-    added.set_name(std::string(index_.value(output).name));
-    types.symbols().write(type, *added.mutable_type());
+    if (!scope.graph) continue;
+    const std::vector<ValueId> outputs =
+        made.outputs.empty() ? std::vector<ValueId>{index_.output(made.root)} : made.outputs;
+    for (const ValueId output : outputs) {
+      if (index_.value(output).declared || index_.value(output).is_output) continue;
+      graph::Type type = types.of(output);
+      if (made.type != graph::DataType::undefined) type.type = made.type;
+      onnx::ValueInfoProto& added = *scope.graph->add_value_info();
+      added.set_name(std::string(index_.value(output).name));
+      types.symbols().write(type, *added.mutable_type());
+    }
   }
   int number = 0;
   for (const Plan& plan : plans) {
@@ -123,8 +135,13 @@ void Replacement::apply(onnx::ModelProto& model, const graph::Types& types) {
     node.clear_overload();
     node.clear_attribute();
     for (const std::string& input : plan.inputs) node.add_input(input);
+    if (!plan.outputs.empty()) {
+      node.clear_output();
+      for (const std::string& output : plan.outputs) node.add_output(output);
+    }
     while (node.input_size() && node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
     for (const onnx::AttributeProto& attribute : plan.made->attributes) *node.add_attribute() = attribute;
+    if (!plan.made->name.empty()) node.set_name(plan.made->name);
     if (!node.name().empty()) continue;
     std::string name;
     do {

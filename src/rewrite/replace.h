@@ -14,13 +14,15 @@
 
 namespace graft::rewrite {
 
-/// Is a node that takes the place of the node `root`.
+/// Is a node that takes the place of the node `root`, or, with outputs of its own, of several nodes.
 struct NewNode {
   graph::NodeId root = graph::none;
   std::string domain, op;
   std::vector<graph::ValueId> inputs;
   std::vector<onnx::AttributeProto> attributes;
-  graph::DataType type = graph::DataType::undefined;
+  graph::DataType type = graph::DataType::undefined;  ///< of the first output; undefined: as it was
+  std::vector<graph::ValueId> outputs = {};           ///< none: those of the root
+  std::string name = {};                              ///< empty: the root's name, or one that is free
 };
 
 class Replacement {
@@ -45,12 +47,14 @@ class Replacement {
 
  private:
   bool read(graph::ValueId value) const;
+  bool needed(graph::ValueId value) const;
 
   const graph::Index& index_;
   const graph::Constants& constants_;
   std::vector<int32_t> readers_;
   std::vector<bool> gone_;
   std::vector<bool> replaced_;
+  std::unordered_set<graph::ValueId> provided_;  ///< values that a new node makes, and not its root
   std::vector<NewNode> made_;
   std::unordered_set<graph::ValueId> touched_constants_;
 };

@@ -1,0 +1,49 @@
+#include "fuse/optimised.h"
+
+#include "graph/model.h"
+#include "graph/names.h"
+#include "runtime/scratch_folder.h"
+#include "runtime/session.h"
+
+namespace graft::fuse {
+namespace {
+
+void collect(const onnx::GraphProto& graph, Optimised& found) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    const std::string op = graph::qualified_name(node.domain(), node.op_type());
+    for (const std::string& output : node.output()) {
+      if (output.empty()) continue;
+      found.made.emplace(output, op);
+    }
+    found.nodes.push_back({op, node.output_size() ? node.output(0) : ""});
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect(attribute.g(), found);
+      for (const onnx::GraphProto& subgraph : attribute.graphs()) collect(subgraph, found);
+    }
+  }
+}
+
+}  // namespace
+
+Optimised ask_for_optimised(const std::shared_ptr<runtime::Runtime>& runtime,
+                            const std::filesystem::path& model,
+                            const std::vector<std::filesystem::path>& libraries) {
+  const runtime::ScratchFolder folder;
+  const std::filesystem::path file = folder.path() / "optimised.onnx";
+  { const runtime::Session session(runtime, model, {.libraries = libraries, .optimised_model = file}); }
+  Optimised found;
+  collect(graph::read_model(file).proto.graph(), found);
+  return found;
+}
+
+std::vector<OptimisedNode> undone(const Optimised& before, const Optimised& after,
+                                  const std::string& domain) {
+  std::vector<OptimisedNode> list;
+  for (const OptimisedNode& node : after.nodes) {
+    if (node.op.starts_with(domain + ":") || node.op.find(":Reorder") != std::string::npos) continue;
+    if (!before.survives(node.output, node.op)) list.push_back(node);
+  }
+  return list;
+}
+
+}  // namespace graft::fuse

@@ -1,0 +1,46 @@
+#pragma once
+/// Lets you know what ORT makes of a model before it runs it: which nodes it leaves as they are, and which it
+/// fuses.
+///
+///   const Optimised before = ask_for_optimised(runtime, "model.onnx", {});
+///   if (before.survives("y", "Mul")) ...
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnx-ml.pb.h"
+#include "runtime/runtime.h"
+
+namespace graft::fuse {
+
+struct OptimisedNode {
+  std::string op;  ///< "Mul", "com.microsoft:QuickGelu"
+  std::string output;
+};
+
+struct Optimised {
+  std::vector<OptimisedNode> nodes;  ///< those of subgraphs too
+  std::set<std::pair<std::string, std::string>> made;
+
+  /// Tells whether the node that makes this value is still there as itself.
+  bool survives(const std::string& output, const std::string& op) const {
+    return made.count({output, op}) > 0;
+  }
+};
+
+/// Loads the model with all optimisation on and reads what ORT would run. The model's own custom operators
+/// need their libraries. Errors are those of runtime::Session.
+Optimised ask_for_optimised(const std::shared_ptr<runtime::Runtime>& runtime,
+                            const std::filesystem::path& model,
+                            const std::vector<std::filesystem::path>& libraries);
+
+/// Lists what ORT did to the model before and does no longer, or does now and did not: nodes of `after` that
+/// were not there before, by their outputs. Nodes whose operator is in `domain` are what was put in, and
+/// reorders of ORT's blocked layout and constants are not counted.
+std::vector<OptimisedNode> undone(const Optimised& before, const Optimised& after, const std::string& domain);
+
+}  // namespace graft::fuse

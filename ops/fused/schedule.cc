@@ -130,11 +130,16 @@ class Binder {
       }
       step.places[size_t(k)] = uint16_t(place);
     }
-    // An operand's buffer that is free after this step may take the result: each element is read before it is written.
+    // An operand's buffer that is free after this step may take the result, since each element is read before it is written;
+    // but not when operands and result are of several widths.
+    const Type type = s_.items_[size_t(v)].type;
+    bool one_width = true;
+    for (int k = 0; k < family.arity; ++k) one_width = one_width && size_of(s_.items_[size_t(operands[size_t(k)])].type) == size_of(type);
+    size_t result = direct_output(v);
+    if (result == kNowhere && !one_width) result = take_buffer(type);
     release_operands(v);
     for (size_t place : filled) free_.push_back(place);
-    const size_t output = direct_output(v);
-    place_[size_t(v)] = output != kNowhere ? output : take_buffer(s_.items_[size_t(v)].type);
+    place_[size_t(v)] = result != kNowhere ? result : take_buffer(type);
     step.places[size_t(family.arity)] = uint16_t(place_[size_t(v)]);
     bound_.steps.push_back(step);
   }

@@ -324,8 +324,11 @@ template <class F, class T>
 struct MemberAttribute {
   std::string_view name;
   T F::*member;
+  bool is_required = false;
+  /// Makes it one that every node has.
+  constexpr MemberAttribute required() const { return {name, member, true}; }
 };
-/// Binds an attribute to a data member; the member's initial value is the default.
+/// Binds an attribute to a data member; the member's initial value is the default, but for `attribute(...).required()`.
 template <class F, class T>
 constexpr MemberAttribute<F, T> attribute(std::string_view name, T F::*member) {
   return {name, member};

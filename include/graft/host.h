@@ -47,7 +47,15 @@ inline Tensor read_value(const graft_value& value, std::vector<std::string>& str
 /// Is a node that a graft_host describes; every input is a constant for the one call that it lives.
 class HostNode final : public NodeInfo {
  public:
-  HostNode(const graft_host& host, std::span<const Tensor> inputs) : host_(host), inputs_(inputs) {}
+  HostNode(const graft_host& host, std::span<const Tensor> inputs, size_t output_count)
+      : host_(host), inputs_(inputs), output_count_(output_count) {}
+
+  std::vector<DType> input_types() const override {
+    std::vector<DType> types;
+    for (const Tensor& input : inputs_) types.push_back(input.dtype);
+    return types;
+  }
+  size_t output_count() const override { return output_count_; }
 
   const Tensor* constant(size_t input) const override { return input < inputs_.size() ? &inputs_[input] : nullptr; }
 
@@ -83,6 +91,7 @@ class HostNode final : public NodeInfo {
  private:
   const graft_host& host_;
   std::span<const Tensor> inputs_;
+  size_t output_count_;
 };
 
 /// Is an entry together with what it calls; the C side sees the first member.
@@ -111,7 +120,7 @@ class HostCall {
   }
 
   void run(const Overload& overload) {
-    const HostNode node(host_, inputs_);
+    const HostNode node(host_, inputs_, outputs_.size());
     const Allocator allocator{this, &HostCall::output,
                               [](void*, size_t bytes) { return ::operator new(bytes, std::align_val_t(64)); },
                               [](void*, void* memory) { ::operator delete(memory, std::align_val_t(64)); }};

@@ -562,7 +562,9 @@ class Module {
       try {
         if constexpr (requires { option.limits; }) bound.limits = option.limits;
         if constexpr (requires { option.value; }) bound.default_value = detail::default_for(bound.type, option.value);
-        if constexpr (requires { option.member; }) bound.default_value = default_of_member(bound.type, option);
+        if constexpr (requires { option.member; }) {
+          if (!option.is_required) bound.default_value = default_of_member(bound.type, option);
+        }
         bound.limits.check(bound.default_value);
       } catch (const Error& error) {
         fail(op.full_name(), ": attribute ", bound.name, ": ", error.what());

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graft/attribute.h"
 #include "graft/operator.h"
@@ -40,6 +41,11 @@ class Node {
     if (std::holds_alternative<std::monostate>(value)) return Found();
     return Found(detail::stored_attribute<T>(name, std::move(value)));
   }
+
+  /// Lists the types of the node's inputs, and counts its outputs: for a prepare() of an operator whose number of tensors
+  /// varies. They are known there only.
+  std::vector<DType> input_types() const { return info_->input_types(); }
+  size_t output_count() const { return info_->output_count(); }
 
   /// Gives an entry of the session's configuration (session_options.add_session_config_entry in Python,
   /// AddSessionConfigEntry in C); nothing when the session has none of this key. Throws an Error before ORT 1.24, which does

@@ -34,6 +34,10 @@ class NodeInfo : public AttributeReader {
   virtual std::string_view name() const { return {}; }
   /// Gives an input that is the same in every run; null when it is not. Asked while the kernel is made only.
   virtual const Tensor* constant(size_t input) const = 0;
+  /// Lists the types of the node's inputs; none for one that is left out. Asked while the kernel is made only.
+  virtual std::vector<DType> input_types() const { return {}; }
+  /// Counts the node's outputs. Asked while the kernel is made only.
+  virtual size_t output_count() const { return 0; }
   /// Gives an entry of the session's configuration. Throws an Error where they cannot be read.
   virtual std::optional<std::string> option(const std::string& key) const = 0;
 };

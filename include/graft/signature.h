@@ -151,6 +151,23 @@ constexpr auto rule_for() {
   else return FunctionRule<F>{};
 }
 
+/// Broadcasts a shape with another one. Throws an Error when they do not broadcast.
+inline void broadcast_to(Dims& dims, std::span<const int64_t> other) {
+  const size_t low = std::min(dims.size(), other.size());
+  if (other.size() > dims.size()) {
+    const Dims inner = dims;
+    dims.assign(other);
+    std::copy_n(inner.begin(), low, dims.data() + (other.size() - low));
+  }
+  for (size_t i = 1; i <= low; ++i) {
+    int64_t& a = dims[dims.size() - i];
+    const int64_t b = other[other.size() - i];
+    if (a == b || b == 1) continue;
+    if (a != 1) fail("dimensions ", a, " and ", b, " do not broadcast");
+    a = b;
+  }
+}
+
 /// Allocates the outputs by the rule, before the function is called.
 template <class Rule, class Attributes>
 void allocate_outputs(Invocation& call, const Attributes& attributes, std::span<const DType> dtypes) {
@@ -158,6 +175,12 @@ void allocate_outputs(Invocation& call, const Attributes& attributes, std::span<
   if constexpr (std::is_same_v<Rule, SameRule>) {
     for (size_t i = 0; i < call.outputs.size(); ++i) {
       if (call.wants(i)) call.allocate(i, dtype(i), call.inputs[0].shape);
+    }
+  } else if constexpr (std::is_same_v<Rule, BroadcastRule>) {
+    Dims dims = call.inputs[0].shape;
+    for (const Tensor& input : call.inputs.subspan(1)) broadcast_to(dims, input.shape);
+    for (size_t i = 0; i < call.outputs.size(); ++i) {
+      if (call.wants(i)) call.allocate(i, dtype(i), dims);
     }
   } else if constexpr (Rule::rule != ShapeRule::computed) {
     std::vector<Shape> inputs, outputs(call.outputs.size());

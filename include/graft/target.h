@@ -11,6 +11,7 @@
 // choice; the tests use it to compare the variants.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 
@@ -74,7 +75,39 @@ __attribute__((noinline, flatten)) void run_baseline(const Loop& loop) {
   loop.template operator()<Target::baseline>();
 }
 
+#if defined(GRAFT_X86_64)
+template <class Loop, class... A>
+GRAFT_TARGET_AVX512 __attribute__((flatten)) void call_avx512(A... arguments) {
+  Loop::template run<Target::avx512>(arguments...);
+}
+template <class Loop, class... A>
+GRAFT_TARGET_AVX2 __attribute__((flatten)) void call_avx2(A... arguments) {
+  Loop::template run<Target::avx2>(arguments...);
+}
+#endif
+template <class Loop, class... A>
+__attribute__((flatten)) void call_baseline(A... arguments) {
+  Loop::template run<Target::baseline>(arguments...);
+}
+
 }  // namespace detail
+
+/// Holds a loop's variants as functions, for loops that are chosen once and called often:
+/// `TargetFunctions<float*, int64_t>::of<Loop>()[target()](data, n)` calls `Loop::run<Target>(data, n)`.
+template <class... A>
+struct TargetFunctions {
+  void (*variants[3])(A...);
+
+  template <class Loop>
+  static constexpr TargetFunctions of() {
+#if defined(GRAFT_X86_64)
+    return {{&detail::call_baseline<Loop, A...>, &detail::call_avx2<Loop, A...>, &detail::call_avx512<Loop, A...>}};
+#else
+    return {{&detail::call_baseline<Loop, A...>, &detail::call_baseline<Loop, A...>, &detail::call_baseline<Loop, A...>}};
+#endif
+  }
+  auto operator[](Target target) const { return variants[size_t(target)]; }
+};
 
 /// Gives the best target that this processor runs (or the lower one that GRAFT_TARGET names).
 inline Target target() {

@@ -124,8 +124,9 @@ inline void infer_shapes(const OrtOperator& type, OrtShapeInferContext* context)
   if (overload == op.overloads.end()) return;
   op.infer(op, InferenceAttributes(api, context), inputs, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    // Up to 1.24 at least, ORT aborts when it is told of an output that the node leaves out, and does not say which.
-    if (op.outputs[i].arity == Arity::required) set_output_shape(api, context, i, overload->outputs[i], outputs[i]);
+    // Up to 1.24 at least, ORT aborts when it is told of an output that the node leaves out, and does not say which. A
+    // variadic output has at least one tensor.
+    if (op.outputs[i].arity != Arity::optional) set_output_shape(api, context, i, overload->outputs[i], outputs[i]);
   }
 }
 

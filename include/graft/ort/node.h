@@ -44,6 +44,19 @@ class OrtNodeInfo final : public NodeInfo {
     return input < constants_.size() && constants_[input].present() ? &constants_[input] : nullptr;
   }
 
+  std::vector<DType> input_types() const override {
+    size_t count = 0;
+    check(api_, api_.KernelInfo_GetInputCount(info_, &count));
+    std::vector<DType> types;
+    for (size_t i = 0; i < count; ++i) types.push_back(input_type(i));
+    return types;
+  }
+  size_t output_count() const override {
+    size_t count = 0;
+    check(api_, api_.KernelInfo_GetOutputCount(info_, &count));
+    return count;
+  }
+
   /// Keeps what calls may ask for. ORT's own object ends when the kernel is made, so one that reads the node gets a copy.
   void keep_for_calls(bool reads_node) {
     constants_.clear();

@@ -169,8 +169,9 @@ class FunctionWriter {
     std::string sign(infix.sign);
     // Subtraction and division do not associate, and a product of floats is rounded in its order. g++ asks for parentheses
     // where && stands in ||, and readers where comparisons stand in comparisons.
-    const int left_looseness = infix.looseness >= 4 ? 3 : infix.looseness;
-    const int right_looseness = infix.looseness >= 4 ? 3 : infix.looseness - 1;
+    const int inner = infix.looseness >= 6 ? 5 : 3;
+    const int left_looseness = infix.looseness >= 4 ? inner : infix.looseness;
+    const int right_looseness = infix.looseness >= 4 ? inner : infix.looseness - 1;
     const std::string left = operand(node.operands[0], chains(node) ? infix.looseness : left_looseness).text;
     std::string text = operand(node.operands[1], right_looseness).text;
     if ((node.op == Op::add || node.op == Op::sub) && right.op == Op::constant && right.number < 0 &&
@@ -453,13 +454,9 @@ std::string write_operator(const Operator& op) {
   sentence += ". ";
   std::vector<std::string> where;
   for (size_t i = 0; i < op.where.size() && i < 3; ++i) where.push_back(shown(op.where[i]));
-  if (op.places == 1) {
-    sentence += "Makes " + (where.empty() ? "one value" : where[0]) + ".";
-  } else {
-    sentence += "In " + std::to_string(op.places) + " places";
-    if (!where.empty()) sentence += ": " + join(where, ", ") + (size_t(op.places) > where.size() ? ", ..." : "");
-    sentence += ".";
-  }
+  sentence += "In " + (op.places == 1 ? "one place" : std::to_string(op.places) + " places");
+  if (!where.empty()) sentence += ": " + join(where, ", ") + (size_t(op.places) > where.size() ? ", ..." : "");
+  sentence += ".";
   return comment(sentence) + "struct " + op.name + " {\n" +
          FunctionWriter(op.program, input_names_for(op.program, op.input_names)).write() + "};\n";
 }

@@ -20,21 +20,39 @@ if(NOT GRAFT_ORT_INCLUDE_DIR)
     "(Debian: libonnxruntime-dev), or set ONNXRUNTIME_ROOT to an unpacked ONNX Runtime release.")
 endif()
 
+# Reads flags.txt, which `graft fuse` reads too: sets GRAFT_FLAGS_<group>. A flag of several words stays together.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${GRAFT_PACKAGE_DIR}/flags.txt")
+function(graft_read_flags)
+  file(STRINGS "${GRAFT_PACKAGE_DIR}/flags.txt" lines REGEX "^[a-z]")
+  foreach(group IN LISTS ARGN)
+    set(flags "")
+    foreach(line IN LISTS lines)
+      if(line MATCHES "^${group} (.*)$")
+        string(REPLACE "@CMAKE@" "${GRAFT_PACKAGE_DIR}" flag "${CMAKE_MATCH_1}")
+        if(flag MATCHES " ")
+          string(PREPEND flag "SHELL:")
+        endif()
+        list(APPEND flags "${flag}")
+      endif()
+    endforeach()
+    set(GRAFT_FLAGS_${group} "${flags}" PARENT_SCOPE)
+  endforeach()
+endfunction()
+
 if(NOT TARGET graft::graft)
   add_library(graft_headers INTERFACE)
   add_library(graft::graft ALIAS graft_headers)
   target_compile_features(graft_headers INTERFACE cxx_std_20)
   target_include_directories(graft_headers INTERFACE "${GRAFT_SOURCE_INCLUDE_DIR}")
   target_include_directories(graft_headers SYSTEM INTERFACE "${GRAFT_ORT_INCLUDE_DIR}")
-  # What the loops need so that the compiler widens them (docs/design.md, "Loops that the compiler widens").
-  # None of these changes a result's meaning: infinities, NaN and signed zero stay.
-  target_compile_options(graft_headers INTERFACE
-    -fno-math-errno -fno-trapping-math -ffp-contract=fast -fopenmp-simd
-    $<$<CXX_COMPILER_ID:GNU>:-fno-thread-jumps>
-    "$<$<CXX_COMPILER_ID:Clang>:-mprefer-vector-width=512>"
-    "$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>"  # double functions call the standard library, and need not widen
-    # clang does not inline a long functor into its loop, flatten or not.
-    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-mllvm -inline-threshold=20000>")
+  graft_read_flags(loops gnu clang)
+  target_compile_options(graft_headers INTERFACE ${GRAFT_FLAGS_loops})
+  foreach(flag IN LISTS GRAFT_FLAGS_gnu)
+    target_compile_options(graft_headers INTERFACE "$<$<CXX_COMPILER_ID:GNU>:${flag}>")
+  endforeach()
+  foreach(flag IN LISTS GRAFT_FLAGS_clang)
+    target_compile_options(graft_headers INTERFACE "$<$<CXX_COMPILER_ID:Clang>:${flag}>")
+  endforeach()
 endif()
 
 # graft_add_library(<name> [CUDA] [DOMAIN <domain>] <source>...)
@@ -52,25 +70,25 @@ function(graft_add_library name)
   add_library(${name} MODULE ${arg_UNPARSED_ARGUMENTS} "${GRAFT_PACKAGE_DIR}/entry.cc")
   target_link_libraries(${name} PRIVATE graft::graft)
   target_compile_definitions(${name} PRIVATE GRAFT_SEPARATE_ENTRY)
+  graft_read_flags(library entry link)
   # The entry points hold no loops worth the optimiser's time; a smaller library loads faster.
-  set_source_files_properties("${GRAFT_PACKAGE_DIR}/entry.cc" PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+  set_source_files_properties("${GRAFT_PACKAGE_DIR}/entry.cc" PROPERTIES
+    COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:${GRAFT_FLAGS_entry}>")
   set_target_properties(${name} PROPERTIES
     PREFIX "lib"
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
   # The optimiser is what makes an operator fast: a build without a build type gets it too.
-  target_compile_options(${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  target_compile_options(${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${GRAFT_FLAGS_library}>)
   if(arg_DOMAIN)
     target_compile_definitions(${name} PRIVATE "GRAFT_DOMAIN=\"${arg_DOMAIN}\"")
   endif()
   if(UNIX AND NOT APPLE)
-    # Hidden visibility still lets weak std:: symbols through; a version script does not.
-    target_link_options(${name} PRIVATE
-      "LINKER:--version-script=${GRAFT_PACKAGE_DIR}/exports.map" LINKER:--gc-sections)
-    if(NOT GRAFT_SANITIZE)  # a sanitizer's runtime is found in the process that loads the library
-      target_link_options(${name} PRIVATE LINKER:--no-undefined)
+    if(GRAFT_SANITIZE)  # a sanitizer's runtime is found in the process that loads the library
+      list(REMOVE_ITEM GRAFT_FLAGS_link -Wl,--no-undefined)
     endif()
+    target_link_options(${name} PRIVATE ${GRAFT_FLAGS_link})
     set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS "${GRAFT_PACKAGE_DIR}/exports.map")
   endif()
 endfunction()

@@ -26,11 +26,12 @@
 
 // clang-format off
 #include "graft/math/parts.h"           // a float as bits, the parts of e^x
-#include "graft/math/rounding.h"        // floor, ceil, round, abs, min, max, clamp
+#include "graft/math/rounding.h"        // floor, ceil, round, abs, sign, relu, min, max, clamp, isnan, isinf
 #include "graft/math/exponential.h"     // exp, exp2, expm1
 #include "graft/math/logarithm.h"       // log, log1p
-#include "graft/math/power.h"           // pow, sqrt, rsqrt
+#include "graft/math/power.h"           // pow, sqrt, rsqrt, reciprocal
 #include "graft/math/activation.h"      // sigmoid, tanh, softplus, silu, gelu_tanh, mish
 #include "graft/math/error_function.h"  // erf, gelu
 #include "graft/math/trigonometric.h"   // sin, cos
+#include "graft/math/integer.h"         // integers that wrap, mod, fmod
 // clang-format on

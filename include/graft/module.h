@@ -43,7 +43,8 @@ InputNames inputs(Name... names) {
   return {{std::string(names)...}};
 }
 /// Is the option that lists the overloads of a generic functor whose inputs differ in type:
-/// overloads<float(bool, float, float), double(bool, double, double)>.
+/// overloads<float(bool, float, float), double(bool, double, double)>; several outputs are
+/// overloads<outputs<float, bool>(float, int32_t)>.
 template <class... Signature>
 struct Overloads {};
 template <class... Signature>
@@ -99,6 +100,24 @@ template <class T, size_t I>
 inline constexpr bool is_condition = false;
 template <class R, class... T, class... Rest, size_t I>
 inline constexpr bool is_condition<Overloads<R(T...), Rest...>, I> = std::is_same_v<std::tuple_element_t<I, std::tuple<T...>>, bool>;
+
+/// Lists the outputs of an overload.
+template <class R>
+struct overload_results {
+  using type = Returns<R>;
+};
+template <class... R>
+struct overload_results<outputs<R...>> {
+  using type = Returns<R...>;
+};
+
+/// Counts the outputs of what a functor returns, or of what Returns lists.
+template <class W>
+inline constexpr size_t result_count = 1;
+template <class... W>
+inline constexpr size_t result_count<outputs<W...>> = sizeof...(W);
+template <class... R>
+inline constexpr size_t result_count<Returns<R...>> = sizeof...(R);
 
 /// Finds the shape<...> among the options.
 template <class... Options>
@@ -297,7 +316,9 @@ class Module {
     add_generic<F, Stored>(op, Chosen{}, std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
     set_arguments(op, count, op.overloads.front().outputs.size());
     apply(op, std::move(options)...);
-    trace<F, Chosen>(op, std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
+    if (op.definitions.empty()) {  // one that is given stands for all
+      trace<F, Chosen>(op, std::make_index_sequence<count>{}, std::make_index_sequence<attributes>{});
+    }
   }
 
   template <class F, size_t Typed, size_t Attributes>
@@ -340,10 +361,14 @@ class Module {
     const auto add_signature = [&]<class R, class... T>(std::type_identity<R(T...)>) {
       static_assert(sizeof...(T) == sizeof...(I), "the overloads of one operator must have the same number of inputs");
       using C = typename detail::attribute_number<T...>::type;
-      op.overloads.push_back({{dtype_of<T>...}, {dtype_of<R>}, [](const Operator& o, const NodeInfo& node) {
-                                return detail::make_generic<F, detail::Returns<R>, C, T...>(o, node, std::type_identity<Stored>{});
+      using Results = typename detail::overload_results<R>::type;
+      using W = decltype(F{}(std::declval<detail::Wrapped<compute_t<T>>>()..., std::declval<always<A, Scalar<C>>>()...));
+      static_assert(detail::result_count<W> == detail::result_count<Results>,
+                    "an overload must list as many outputs as the functor returns: overloads<outputs<float, bool>(float)>");
+      op.overloads.push_back({{dtype_of<T>...}, detail::dtypes_of(Results{}), [](const Operator& o, const NodeInfo& node) {
+                                return detail::make_generic<F, Results, C, T...>(o, node, std::type_identity<Stored>{});
                               },
-                              detail::elementwise_pairs_of<T...>(detail::Returns<R>{})});
+                              detail::elementwise_pairs_of<T...>(Results{})});
     };
     (add_signature(std::type_identity<Signature>{}), ...);
   }
@@ -359,7 +384,7 @@ class Module {
     const auto result = F{}(input(std::integral_constant<size_t, I>{})..., tracer.attribute(op.attributes[A].name)...);
     std::vector<std::string> names;
     for (const Argument& output : op.outputs) names.push_back(output.name);
-    op.definitions.insert(op.definitions.begin(), [&] {
+    op.definitions.push_back([&] {
       if constexpr (requires { result.values; }) {
         return std::apply([&](const auto&... r) { return tracer.definition(names, r...); }, result.values);
       } else {

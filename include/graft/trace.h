@@ -34,7 +34,8 @@ inline int opset_of(std::string_view op) {
       {"Max", 8},   {"Min", 8},   {"Mul", 7},    {"Neg", 6},             {"Not", 1},          {"Or", 7},
       {"Reciprocal", 6}, {"Sigmoid", 6}, {"Sin", 7}, {"Softplus", 1},    {"Sqrt", 6},         {"Sub", 7},
       {"Tanh", 6},  {"Where", 9}, {"GreaterOrEqual", 12}, {"LessOrEqual", 12}, {"Identity", 1},
-      {"Ceil", 6},  {"Floor", 6}, {"Pow", 7},    {"Round", 11}};
+      {"Ceil", 6},  {"Floor", 6}, {"Pow", 7},    {"Round", 11},          {"Sign", 9},         {"Relu", 6},
+      {"IsNaN", 9}, {"IsInf", 10}, {"Mod", 10},  {"Xor", 7}};
   for (const Since& entry : table) {
     if (entry.op == op) return entry.opset;
   }
@@ -211,6 +212,15 @@ inline SymbolicCondition operator||(SymbolicCondition a, SymbolicCondition b) {
   return {a.tracer, a.tracer->add_condition("Or", {a.node, b.node})};
 }
 
+inline SymbolicCondition operator!=(SymbolicCondition a, SymbolicCondition b) {
+  return {a.tracer, a.tracer->add_condition("Xor", {a.node, b.node})};
+}
+inline SymbolicCondition operator==(SymbolicCondition a, SymbolicCondition b) {
+  return {a.tracer, a.tracer->add_condition("Equal", {a.node, b.node})};
+}
+inline SymbolicCondition isnan(Symbol x) { return detail::record_condition("IsNaN", {x}); }
+inline SymbolicCondition isinf(Symbol x) { return detail::record_condition("IsInf", {x}); }
+
 inline Symbol where(SymbolicCondition c, Symbol a, Symbol b) {
   return {c.tracer, c.tracer->add_condition("Where", {c.node, c.tracer->node_of(a), c.tracer->node_of(b)})};
 }
@@ -218,13 +228,21 @@ inline SymbolicCondition where(SymbolicCondition c, SymbolicCondition a, Symboli
   return {c.tracer, c.tracer->add_condition("Where", {c.node, a.node, b.node})};
 }
 template <class T>
-Symbol cast(Symbol x) {
-  return {x.tracer, x.tracer->add("Cast<to=" + std::to_string(int(dtype_of<T>)) + ">", {x})};
+auto cast(Symbol x) {
+  const int node = x.tracer->add("Cast<to=" + std::to_string(int(dtype_of<T>)) + ">", {x});
+  if constexpr (std::is_same_v<T, bool>) return SymbolicCondition{x.tracer, node};
+  else return Symbol{x.tracer, node};
 }
 template <class T>
-Symbol cast(SymbolicCondition c) {
-  return {c.tracer, c.tracer->add_condition("Cast<to=" + std::to_string(int(dtype_of<T>)) + ">", {c.node})};
+auto cast(SymbolicCondition c) {
+  if constexpr (std::is_same_v<T, bool>) return c;
+  else return Symbol{c.tracer, c.tracer->add_condition("Cast<to=" + std::to_string(int(dtype_of<T>)) + ">", {c.node})};
 }
+inline Symbol mod(Symbol a, Symbol b) { return detail::record("Mod", {a, b}); }
+inline Symbol fmod(Symbol a, Symbol b) { return detail::record("Mod<fmod=1>", {a, b}); }
+inline Symbol sign(Symbol x) { return detail::record("Sign", {x}); }
+inline Symbol relu(Symbol x) { return detail::record("Relu", {x}); }
+inline Symbol reciprocal(Symbol x) { return detail::record("Reciprocal", {x}); }
 inline Symbol min(Symbol a, Symbol b) { return detail::record("Min", {a, b}); }
 inline Symbol max(Symbol a, Symbol b) { return detail::record("Max", {a, b}); }
 inline Symbol clamp(Symbol x, Symbol low, Symbol high) { return detail::record("Clip", {x, low, high}); }

@@ -1,4 +1,4 @@
-// pow, sqrt and rsqrt.
+// pow, sqrt, rsqrt and reciprocal.
 //
 //   constexpr float gamma(float x) { return graft::pow(x, 1 / 2.2f); }
 #pragma once
@@ -26,6 +26,7 @@ GRAFT_INLINE constexpr float sqrt(float x) {
   return __builtin_sqrtf(x);
 }
 GRAFT_INLINE constexpr float rsqrt(float x) { return 1.f / sqrt(x); }
+GRAFT_INLINE constexpr float reciprocal(float x) { return 1.f / x; }
 
 namespace math_detail {
 // A condition as bits: g++ does not vectorise bool arithmetic over operands of several widths.
@@ -70,6 +71,7 @@ GRAFT_INLINE constexpr double sqrt(double x) {
   return __builtin_sqrt(x);
 }
 GRAFT_INLINE constexpr double rsqrt(double x) { return 1 / sqrt(x); }
+GRAFT_INLINE constexpr double reciprocal(double x) { return 1 / x; }
 constexpr double pow(double x, double y) { return math_detail::at_run_time(x), std::pow(x, y); }
 
 }  // namespace graft

@@ -1,4 +1,4 @@
-// floor, ceil and round (to even), abs, min, max and clamp: as ONNX defines them at NaN and signed zero.
+// floor, ceil and round (to even), abs, sign, relu, min, max and clamp: as ONNX defines them at NaN and signed zero.
 //
 //   constexpr float fraction(float x) { return x - graft::floor(x); }
 #pragma once
@@ -65,6 +65,31 @@ template <class T>
 GRAFT_INLINE constexpr T clamp(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
+}
+/// Computes 1 for positive numbers, -1 for negative ones; a zero and a NaN stay what they are, as in ONNX's Sign.
+template <class T>
+  requires std::is_arithmetic_v<T>
+GRAFT_INLINE constexpr T sign(T x) {
+  const T y = x > 0 ? T(1) : x;
+  return y < 0 ? T(-1) : y;
+}
+/// Replaces negative numbers by 0; a NaN stays a NaN, as in ONNX's Relu.
+template <class T>
+  requires std::is_arithmetic_v<T>
+GRAFT_INLINE constexpr T relu(T x) {
+  return x < 0 ? T(0) : x;
+}
+/// Says whether x is a NaN.
+template <class T>
+  requires std::is_floating_point_v<T>
+GRAFT_INLINE constexpr bool isnan(T x) {
+  return x != x;
+}
+/// Says whether x is an infinity, of either sign.
+template <class T>
+  requires std::is_floating_point_v<T>
+GRAFT_INLINE constexpr bool isinf(T x) {
+  return abs(x) == T(math_detail::kInf);
 }
 
 }  // namespace graft

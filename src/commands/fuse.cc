@@ -13,6 +13,7 @@
 #include "report/table.h"
 #include "runtime/library.h"
 #include "runtime/runtime.h"
+#include "runtime/scratch_folder.h"
 #include "verify/inputs.h"
 
 namespace graft {
@@ -94,11 +95,50 @@ class Fusion {
       return nodes;
     };
     std::stable_sort(wanted.begin(), wanted.end(), [&](size_t a, size_t b) { return weight(a) > weight(b); });
-    const fs::path library = find_operators(request_);
-    runtime::try_library(*runtime_, library);
-    result_.operators = fuse::portable_operators(result_.analysis, library, wanted);
+    if (request_.compile) {
+      compile();
+    } else {
+      const fs::path library = find_operators(request_);
+      runtime::try_library(*runtime_, library);
+      result_.operators = fuse::portable_operators(result_.analysis, library, wanted);
+    }
     all_libraries_ = libraries_;
     all_libraries_.push_back(result_.operators.library);
+  }
+
+  /// Writes and compiles the operators; of a check, in a folder that goes with it.
+  void compile() {
+    const fs::path beside = fs::absolute(output());
+    fuse::CompiledAs as;
+    as.library = request_.library_out.empty() ? fs::path(beside).replace_extension(".so")
+                                              : fs::path(request_.library_out);
+    const fs::path folder =
+        request_.source_out.empty() ? as.library.parent_path() : fs::path(request_.source_out);
+    as.source = folder / as.library.filename().replace_extension(".cc");
+    if (request_.check) {
+      scratch_ = std::make_unique<runtime::ScratchFolder>();
+      as.library = scratch_->path() / as.library.filename();
+      as.source = scratch_->path() / as.source.filename();
+    }
+    as.domain = request_.domain.empty() ? domain_for(beside.stem().string()) : request_.domain;
+    as.compiler = request_.compiler;
+    std::error_code error;
+    fs::create_directories(as.source.parent_path(), error);
+    fs::create_directories(as.library.parent_path(), error);
+    progress_.say(fmt::format("compiling {}",
+                              report::counted(static_cast<long>(result_.analysis.kinds.size()), "operator")));
+    std::string compiler;
+    double seconds = 0;
+    result_.operators = fuse::compiled_operators(result_.analysis, as, compiler, seconds);
+    result_.notes.push_back(fmt::format("{} compiled {} to {} in {:.1f} s", compiler, as.source.string(),
+                                        as.library.string(), seconds));
+  }
+
+  /// Makes a domain of a file's name, so that two fused models can share a session's process and registry.
+  static std::string domain_for(const std::string& stem) {
+    std::string name;
+    for (const char c : stem) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    return "fused." + name;
   }
 
   fs::path output() const {
@@ -229,6 +269,7 @@ class Fusion {
   std::shared_ptr<runtime::Runtime> runtime_;
   verify::InputPlan plan_;
   std::vector<runtime::Tensor> inputs_;
+  std::unique_ptr<runtime::ScratchFolder> scratch_;
   FuseResult result_;
   Candidate candidate_;
 };
@@ -287,6 +328,16 @@ void add_fuse(CLI::App& app, Command& chosen) {
                       "Library of the model's own custom operators; may be given several times");
   command->add_option("--operators", request->operators,
                       "The library of ready-made operators, libgraft_ops.so (default: beside the command)");
+  command->add_flag("--compile", request->compile,
+                    "Write the operators as C++ and compile them, instead of using ready-made ones");
+  command->add_option("--library-out", request->library_out,
+                      "With --compile: the library to write (default: beside the output, .so)");
+  command->add_option("--source-out", request->source_out,
+                      "With --compile: the folder for the source (default: that of the library)");
+  command->add_option("--domain", request->domain,
+                      "With --compile: the domain of the operators (default: fused.NAME, after the output)");
+  command->add_option("--compiler", request->compiler,
+                      "With --compile: the C++ compiler (default: $CXX, c++, g++, clang++)");
   auto* check = command->add_flag("--check", request->check,
                                   "Write nothing: say what could be fused and what it gains");
   command

@@ -23,7 +23,7 @@ struct FuseRequest {
   std::vector<std::string> libraries;  ///< of the model's own custom operators
   std::string operators;  ///< the library of ready-made operators; empty: the one beside the command
   bool compile = false;
-  std::string library_out, source_out;
+  std::string library_out, source_out, domain, compiler;
   std::vector<std::string> shapes;
   std::vector<std::string> inputs;
   bool check = false;

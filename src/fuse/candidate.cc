@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <thread>
 
 #include "error.h"
+#include "fuse/compile.h"
+#include "fuse/emit.h"
+#include "runtime/files.h"
 #include "runtime/library.h"
+#include "runtime/scratch_folder.h"
 
 namespace graft::fuse {
 
@@ -14,7 +20,7 @@ Operators portable_operators(const Analysis& analysis, const std::filesystem::pa
                              const std::vector<size_t>& wanted) {
   const runtime::LibraryDescription described = runtime::describe_library(library);
   std::map<std::string, std::vector<std::string>> pool;  // by element type
-  Operators operators{.library = library, .domain = "", .names = {}, .take_programs = true};
+  Operators operators{.library = library, .domain = "", .names = {}, .parameters = {}, .take_programs = true};
   for (const runtime::OperatorDescription& op : described.operators) {
     if (!op.name.starts_with("Fused_")) continue;
     const std::string type = op.name.substr(6, op.name.rfind('_') - 6);
@@ -38,6 +44,77 @@ Operators portable_operators(const Analysis& analysis, const std::filesystem::pa
   return operators;
 }
 
+namespace {
+
+/// Gives a program whose parameters are inputs, behind its own.
+fused::Program with_parameters(const fused::Program& program, const std::vector<Parameter>& parameters) {
+  const size_t inputs = static_cast<size_t>(program.input_count());
+  fused::Program lifted;
+  std::vector<int> numbers(program.values.size(), -1);
+  const auto add = [&](size_t from, fused::Value value) {
+    for (int& operand : value.operands) {
+      if (operand >= 0) operand = numbers[static_cast<size_t>(operand)];
+    }
+    numbers[from] = static_cast<int>(lifted.values.size());
+    lifted.values.push_back(value);
+  };
+  for (size_t i = 0; i < inputs; ++i) add(i, program.values[i]);
+  for (const Parameter& parameter : parameters) {
+    const auto at = static_cast<size_t>(parameter.value);
+    add(at, {.op = fused::Op::input, .type = program.values[at].type});
+  }
+  for (size_t i = inputs; i < program.values.size(); ++i) {
+    if (numbers[i] < 0) add(i, program.values[i]);
+  }
+  for (const int output : program.outputs) lifted.outputs.push_back(numbers[static_cast<size_t>(output)]);
+  return lifted;
+}
+
+std::vector<Parameter> parameters_of(const Analysis& analysis, const Operators& operators, size_t kind) {
+  std::vector<Parameter> parameters = analysis.kinds[kind].parameters;
+  for (size_t i = 0; i < parameters.size() && !operators.parameters.empty(); ++i)
+    parameters[i].name = operators.parameters[kind][i];
+  return parameters;
+}
+
+}  // namespace
+
+Operators compiled_operators(const Analysis& analysis, const CompiledAs& as, std::string& compiler,
+                             double& seconds) {
+  Operators operators{.library = as.library, .domain = as.domain, .names = {}, .parameters = {}};
+  std::vector<Operator> sources;
+  std::set<std::string> taken;
+  for (const Kind& kind : analysis.kinds) {
+    const Site& first = analysis.sites[kind.sites.front()];
+    Operator source;
+    source.program = with_parameters(first.region.program, kind.parameters);
+    source.attributes = static_cast<int>(kind.parameters.size());
+    source.name = name_for(first.region.program, taken);
+    source.input_names = input_names_for(source.program);
+    source.places = static_cast<int>(kind.sites.size());
+    for (const size_t site : kind.sites) source.where.push_back(analysis.sites[site].output);
+    operators.names.push_back(source.name);
+    operators.parameters.emplace_back(source.input_names.end() - source.attributes, source.input_names.end());
+    sources.push_back(std::move(source));
+  }
+  const std::string made_from = analysis.model.file.filename().string();
+  runtime::write_file(as.source, write_source(as.domain, sources, made_from));
+  const runtime::ScratchFolder folder;
+  std::vector<std::filesystem::path> parts;
+  const size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  for (const std::string& text : write_parts(as.domain, sources, made_from, as.source.string(), jobs)) {
+    parts.push_back(folder.path() / fmt::format("part{}.cc", parts.size()));
+    runtime::write_file(parts.back(), text);
+  }
+  CompileOptions options;
+  options.compiler = as.compiler;
+  options.shown_source = as.source.string();
+  const Compiled done = compile_library(parts, as.library, options);
+  compiler = done.compiler;
+  seconds = done.seconds;
+  return operators;
+}
+
 Candidate make_candidate(const Analysis& analysis, const Operators& operators,
                          const std::vector<size_t>& chosen, const std::filesystem::path& output) {
   Candidate candidate;
@@ -50,7 +127,7 @@ Candidate make_candidate(const Analysis& analysis, const Operators& operators,
                       .region = &site.region,
                       .domain = operators.domain,
                       .op = name,
-                      .parameters = analysis.kinds[site.kind].parameters,
+                      .parameters = parameters_of(analysis, operators, site.kind),
                       .program = operators.take_programs ? fused::write_program(site.region.program) : "",
                       .node = fmt::format("{}/{}", name, site.output)});
     candidate.sites.push_back(at);
@@ -74,8 +151,13 @@ std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime,
   std::vector<std::filesystem::path> all = libraries;
   all.push_back(operators.library);
   const Optimised after = ask_for_optimised(runtime, candidate.file->file(), all);
+  std::map<std::string, int> gone;
+  for (const size_t at : candidate.sites) {
+    const View& view = analysis.views[analysis.sites[at].view].view;
+    for (const int node : analysis.sites[at].region.nodes) ++gone[view.node(node).op];
+  }
   std::set<std::string> changed;
-  for (const OptimisedNode& node : undone(analysis.before, after, operators.domain))
+  for (const OptimisedNode& node : undone(analysis.before, after, operators.domain, gone))
     changed.insert(node.output);
   if (changed.empty()) return {};
   // A site is to blame when it touches what has changed, or reads or feeds a neighbour of it.

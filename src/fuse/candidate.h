@@ -20,7 +20,9 @@ struct Operators {
   std::filesystem::path library;
   std::string domain;
   std::vector<std::string> names;  ///< by kind; empty: there is none for it
-  bool take_programs = false;      ///< the operator's node brings the program as an attribute
+  std::vector<std::vector<std::string>>
+      parameters;              ///< by kind: the attributes' names; none: those of the kind
+  bool take_programs = false;  ///< the operator's node brings the program as an attribute
 };
 
 /// Gives names of the ready-made operators of a library to the kinds, in the order of `wanted` (kinds, the
@@ -28,6 +30,17 @@ struct Operators {
 /// operators.
 Operators portable_operators(const Analysis& analysis, const std::filesystem::path& library,
                              const std::vector<size_t>& wanted);
+
+struct CompiledAs {
+  std::filesystem::path source, library;  ///< to write
+  std::string domain;
+  std::string compiler;  ///< empty: the one that is found
+};
+
+/// Writes the operators of all kinds as one C++ file and compiles it. Errors are those of compile_library.
+/// `seconds` is what the compiler took.
+Operators compiled_operators(const Analysis& analysis, const CompiledAs& as, std::string& compiler,
+                             double& seconds);
 
 struct Candidate {
   std::unique_ptr<graph::StagedModel> file;

@@ -379,9 +379,8 @@ std::string definition_of(const Operator& op, const std::string& indent) {
 }
 
 /// Says for which element types an operator is registered.
-std::string types_of(const fused::Program& program) {
+std::string types_of(const fused::Program& program, size_t inputs) {
   const Graph graph = simplify(program);
-  const size_t inputs = size_t(program.input_count());
   const Type first = program.values[0].type;
   bool one_type = first != Type::boolean;
   for (size_t i = 0; i < inputs; ++i) one_type = one_type && program.values[i].type == first;
@@ -399,14 +398,17 @@ std::string types_of(const fused::Program& program) {
 }
 
 std::string write_definition_line(const Operator& op) {
-  const std::vector<std::string> names = input_names_for(op.program, op.input_names);
+  std::vector<std::string> names = input_names_for(op.program, op.input_names);
+  const std::vector<std::string> attributes(names.end() - op.attributes, names.end());
+  names.resize(names.size() - attributes.size());
   std::vector<std::string> options;
   if (names != std::vector<std::string>{"x"}) {
     std::vector<std::string> list;
     for (const std::string& name : names) list.push_back(quoted(name));
     options.push_back("inputs(" + join(list, ", ") + ")");
   }
-  options.push_back(types_of(op.program));
+  for (const std::string& attribute : attributes) options.push_back(quoted(attribute) + "_attr");
+  options.push_back(types_of(op.program, names.size()));
   if (!op.definition.empty()) options.push_back(definition_of(op, std::string(21, ' ')));
   std::string text = "  m.def<" + op.name + ">(" + quoted(op.name);
   size_t column = text.size();

@@ -18,6 +18,7 @@ namespace graft::fuse {
 struct Operator {
   std::string name;  ///< in PascalCase, one of its own within the library: see name_for
   fused::Program program;
+  int attributes = 0;        ///< how many of the program's inputs, the last ones, are numbers that a node brings: float attributes
   std::vector<std::string> input_names;  ///< after their roles ("x", "scale"); empty: chosen by what is done with them
   int places = 1;                        ///< how many regions of the model it serves
   std::vector<std::string> where;        ///< a few names of values that it makes

@@ -1,5 +1,7 @@
 #include "fuse/optimised.h"
 
+#include <algorithm>
+
 #include "graph/model.h"
 #include "graph/names.h"
 #include "runtime/scratch_folder.h"
@@ -36,12 +38,21 @@ Optimised ask_for_optimised(const std::shared_ptr<runtime::Runtime>& runtime,
   return found;
 }
 
-std::vector<OptimisedNode> undone(const Optimised& before, const Optimised& after,
-                                  const std::string& domain) {
+std::vector<OptimisedNode> undone(const Optimised& before, const Optimised& after, const std::string& domain,
+                                  const std::map<std::string, int>& gone) {
+  const auto counts = [&](const OptimisedNode& node) {
+    return !node.op.starts_with(domain + ":") && node.op.find(":Reorder") == std::string::npos;
+  };
+  std::map<std::string, int> more;  // nodes that are there beyond what has to be
+  for (const OptimisedNode& node : before.nodes) more[node.op] -= counts(node) ? 1 : 0;
+  for (const OptimisedNode& node : after.nodes) more[node.op] += counts(node) ? 1 : 0;
+  for (const auto& [op, count] : gone) more[op] += count;
+  const bool same =
+      std::all_of(more.begin(), more.end(), [](const auto& entry) { return entry.second == 0; });
   std::vector<OptimisedNode> list;
   for (const OptimisedNode& node : after.nodes) {
-    if (node.op.starts_with(domain + ":") || node.op.find(":Reorder") != std::string::npos) continue;
-    if (!before.survives(node.output, node.op)) list.push_back(node);
+    if (!same && counts(node) && more[node.op] != 0 && !before.survives(node.output, node.op))
+      list.push_back(node);
   }
   return list;
 }

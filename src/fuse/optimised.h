@@ -38,9 +38,11 @@ Optimised ask_for_optimised(const std::shared_ptr<runtime::Runtime>& runtime,
                             const std::filesystem::path& model,
                             const std::vector<std::filesystem::path>& libraries);
 
-/// Lists what ORT did to the model before and does no longer, or does now and did not: nodes of `after` that
-/// were not there before, by their outputs. Nodes whose operator is in `domain` are what was put in, and
-/// reorders of ORT's blocked layout and constants are not counted.
-std::vector<OptimisedNode> undone(const Optimised& before, const Optimised& after, const std::string& domain);
+/// Lists what ORT does otherwise with a model in which operators of `domain` took the places of nodes: nodes
+/// of `after` that were not there before. `gone` counts, by operator, the nodes of the original that ORT left
+/// and that are no more. Where the numbers of nodes of each kind are what they have to be, nothing is listed:
+/// ORT's names for values may differ. Reorders of ORT's blocked layout are not counted.
+std::vector<OptimisedNode> undone(const Optimised& before, const Optimised& after, const std::string& domain,
+                                  const std::map<std::string, int>& gone);
 
 }  // namespace graft::fuse

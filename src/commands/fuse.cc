@@ -49,8 +49,8 @@ class Fusion {
     result_.runtime_version = runtime_->version();
     for (const fs::path& library : libraries_) runtime::try_library(*runtime_, library);
     progress_.say("asking ONNX Runtime what it leaves, and looking for regions");
-    result_.analysis =
-        fuse::analyse(runtime_, request_.model, libraries_, {.one_output_type = !request_.compile});
+    result_.analysis = fuse::analyse(runtime_, request_.model, libraries_,
+                                     {.one_output_type = !request_.compile}, request_.level);
     result_.outcomes.resize(result_.analysis.sites.size());
     result_.nodes_after = result_.analysis.nodes;
     if (result_.analysis.sites.empty()) return std::move(result_);
@@ -179,7 +179,10 @@ class Fusion {
   }
 
   fuse::MeasureOptions measuring() const {
-    return {.libraries = all_libraries_, .threads = request_.threads, .seconds = request_.seconds};
+    return {.libraries = all_libraries_,
+            .threads = request_.threads,
+            .level = request_.level,
+            .seconds = request_.seconds};
   }
 
   /// Leaves the sites that take longer as one than as they were.
@@ -349,6 +352,15 @@ void add_fuse(CLI::App& app, Command& chosen) {
       "Fuse every region without measuring; the result may be slower");
   command->add_flag_callback(
       "--no-verify", [request] { request->verify = false; }, "Do not compare the numbers");
+  const std::map<std::string, runtime::Optimisation> levels{{"none", runtime::Optimisation::none},
+                                                            {"basic", runtime::Optimisation::basic},
+                                                            {"extended", runtime::Optimisation::extended},
+                                                            {"all", runtime::Optimisation::all}};
+  command
+      ->add_option("--optimisation", request->level,
+                   "The level of ONNX Runtime's own optimisation that the model is going to be run at")
+      ->transform(CLI::CheckedTransformer(levels).description("none|basic|extended|all"))
+      ->default_str("all");
   command->add_option("--shape", request->shapes,
                       "Sizes of an input to run with, NAME=1,3,32,32, or of a symbolic dimension, NAME=8");
   command->add_option(

@@ -26,6 +26,7 @@ struct FuseRequest {
   std::string library_out, source_out, domain, compiler;
   std::vector<std::string> shapes;
   std::vector<std::string> inputs;
+  runtime::Optimisation level = runtime::Optimisation::all;
   bool check = false;
   bool allow_none = false;
   bool measure = true;

@@ -24,6 +24,17 @@ std::string what_of(const View& view, const Region& region) {
   return fmt::format("{}", fmt::join(ops, " "));
 }
 
+/// Tells whether ORT leaves a node; one whose value an Identity gives on makes that itself once the Identity
+/// is gone.
+bool survives(const Optimised& optimised, const View& view, const ViewNode& node) {
+  const ViewValue& made = view.value(node.outputs[0]);
+  if (optimised.survives(made.name, node.op)) return true;
+  return std::any_of(made.readers.begin(), made.readers.end(), [&](int reader) {
+    const ViewNode& copy = view.node(reader);
+    return copy.op == "Identity" && optimised.survives(view.value(copy.outputs[0]).name, node.op);
+  });
+}
+
 /// Lists the literals of a region that may be attributes: float32 ones that the model spells as constants.
 std::vector<Parameter> possible_parameters(const Region& region) {
   std::vector<Parameter> list;
@@ -57,10 +68,12 @@ void keep_what_differs(Kind& kind, const std::vector<Site>& sites) {
 }  // namespace
 
 Analysis analyse(const std::shared_ptr<runtime::Runtime>& runtime, const std::filesystem::path& model,
-                 const std::vector<std::filesystem::path>& libraries, const RegionOptions& options) {
+                 const std::vector<std::filesystem::path>& libraries, const RegionOptions& options,
+                 runtime::Optimisation level) {
   Analysis found;
   found.model = graph::read_model(model);
-  found.before = ask_for_optimised(runtime, model, libraries);
+  found.before = ask_for_optimised(runtime, model, libraries, level);
+  found.level = level;
   const std::filesystem::path folder = std::filesystem::absolute(model).parent_path();
   const graph::Index index(found.model.proto);
   const graph::Constants constants(index, folder);
@@ -76,7 +89,7 @@ Analysis analyse(const std::shared_ptr<runtime::Runtime>& runtime, const std::fi
       if (!why_not_elementwise(view, node).empty()) continue;
       ++found.elementwise;
       const ViewNode& candidate = view.node(node);
-      if (found.before.survives(view.value(candidate.outputs[0]).name, candidate.op)) {
+      if (survives(found.before, view, candidate)) {
         ++found.left_by_ort;
       } else {
         view.set_kept(node, fmt::format("ORT itself takes the {} into another node", candidate.op));

@@ -41,14 +41,17 @@ struct Analysis {
   std::vector<Site> sites;
   std::vector<Kind> kinds;
   Optimised before;
+  runtime::Optimisation level = runtime::Optimisation::all;
   int nodes = 0;        ///< of the model's graphs
   int elementwise = 0;  ///< of them, what programs can compute
   int left_by_ort = 0;  ///< of these, what ORT leaves as they are
 };
 
-/// Reads a model and finds its regions. `libraries` hold the model's own custom operators. Errors are those
-/// of graph::read_model and runtime::Session.
+/// Reads a model and finds its regions. `libraries` hold the model's own custom operators, `level` is the
+/// level of optimisation that the model is going to be run at. Errors are those of graph::read_model and
+/// runtime::Session.
 Analysis analyse(const std::shared_ptr<runtime::Runtime>& runtime, const std::filesystem::path& model,
-                 const std::vector<std::filesystem::path>& libraries, const RegionOptions& options);
+                 const std::vector<std::filesystem::path>& libraries, const RegionOptions& options,
+                 runtime::Optimisation level = runtime::Optimisation::all);
 
 }  // namespace graft::fuse

@@ -150,7 +150,7 @@ std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime,
                                const std::vector<std::filesystem::path>& libraries) {
   std::vector<std::filesystem::path> all = libraries;
   all.push_back(operators.library);
-  const Optimised after = ask_for_optimised(runtime, candidate.file->file(), all);
+  const Optimised after = ask_for_optimised(runtime, candidate.file->file(), all, analysis.level);
   std::map<std::string, int> gone;
   for (const size_t at : candidate.sites) {
     const View& view = analysis.views[analysis.sites[at].view].view;

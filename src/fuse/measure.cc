@@ -48,9 +48,11 @@ std::vector<Gain> profile_sites(const std::shared_ptr<runtime::Runtime>& runtime
   for (size_t at = 0; at < candidate.nodes.size(); ++at) after_site[candidate.nodes[at]] = at;
   const runtime::ScratchFolder folder;
   const auto open = [&](const std::filesystem::path& model, const char* profile) {
-    return runtime::Session(
-        runtime, model,
-        {.threads = options.threads, .libraries = options.libraries, .profile = folder.path() / profile});
+    return runtime::Session(runtime, model,
+                            {.threads = options.threads,
+                             .optimisation = options.level,
+                             .libraries = options.libraries,
+                             .profile = folder.path() / profile});
   };
   runtime::Session before = open(named->file(), "before"), after = open(candidate.file->file(), "after");
   {
@@ -86,7 +88,8 @@ std::vector<Gain> profile_sites(const std::shared_ptr<runtime::Runtime>& runtime
 WholeTimes time_whole(const std::shared_ptr<runtime::Runtime>& runtime, const std::filesystem::path& original,
                       const std::filesystem::path& candidate, const std::vector<runtime::Tensor>& inputs,
                       const MeasureOptions& options) {
-  const runtime::SessionOptions session{.threads = options.threads, .libraries = options.libraries};
+  const runtime::SessionOptions session{
+      .threads = options.threads, .optimisation = options.level, .libraries = options.libraries};
   runtime::Session before(runtime, original, session), after(runtime, candidate, session);
   runtime::PreparedRun first = before.prepare(inputs), second = after.prepare(inputs);
   const bench::Rounds rounds =

@@ -23,6 +23,7 @@ struct Gain {
 struct MeasureOptions {
   std::vector<std::filesystem::path> libraries;  ///< all of them, the fused operators' too
   int threads = 1;
+  runtime::Optimisation level = runtime::Optimisation::all;
   double seconds = 4;
 };
 

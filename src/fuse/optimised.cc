@@ -29,10 +29,14 @@ void collect(const onnx::GraphProto& graph, Optimised& found) {
 
 Optimised ask_for_optimised(const std::shared_ptr<runtime::Runtime>& runtime,
                             const std::filesystem::path& model,
-                            const std::vector<std::filesystem::path>& libraries) {
+                            const std::vector<std::filesystem::path>& libraries,
+                            runtime::Optimisation level) {
   const runtime::ScratchFolder folder;
   const std::filesystem::path file = folder.path() / "optimised.onnx";
-  { const runtime::Session session(runtime, model, {.libraries = libraries, .optimised_model = file}); }
+  {
+    const runtime::Session session(runtime, model,
+                                   {.optimisation = level, .libraries = libraries, .optimised_model = file});
+  }
   Optimised found;
   collect(graph::read_model(file).proto.graph(), found);
   return found;

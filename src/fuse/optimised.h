@@ -14,6 +14,7 @@
 
 #include "onnx-ml.pb.h"
 #include "runtime/runtime.h"
+#include "runtime/session.h"
 
 namespace graft::fuse {
 
@@ -32,11 +33,11 @@ struct Optimised {
   }
 };
 
-/// Loads the model with all optimisation on and reads what ORT would run. The model's own custom operators
+/// Loads the model at a level of optimisation and reads what ORT would run. The model's own custom operators
 /// need their libraries. Errors are those of runtime::Session.
 Optimised ask_for_optimised(const std::shared_ptr<runtime::Runtime>& runtime,
                             const std::filesystem::path& model,
-                            const std::vector<std::filesystem::path>& libraries);
+                            const std::vector<std::filesystem::path>& libraries, runtime::Optimisation level);
 
 /// Lists what ORT does otherwise with a model in which operators of `domain` took the places of nodes: nodes
 /// of `after` that were not there before. `gone` counts, by operator, the nodes of the original that ORT left

@@ -212,36 +212,64 @@ class Search {
   }
 
   /// Splits a convex set until all outputs of each part surely have one shape and, if asked for, one type,
-  /// and the parts are small enough. A value with all that leads to it is convex, and so is the rest.
+  /// and the parts are small enough. A part that holds all that its nodes read of the set is convex, and so
+  /// is the rest.
   void split(std::vector<int> nodes, std::vector<std::pair<int, std::vector<int>>>& sets) const {
     const std::vector<int> outputs = outputs_of(nodes);
     if (outputs.empty()) return;  // nobody reads it
-    const int last = outputs.back();
-    const Cone cone = cone_of(last, nodes);
-    // All that reaches an output must reach the shape of all: the last one in topological order is the
-    // measure.
-    for (const int output : outputs) {
-      if (output == last) continue;
-      const Cone other = cone_of(output, nodes);
-      const bool typed =
-          !options_.one_output_type || view_.value(output).type.type == view_.value(last).type.type;
-      if (typed && same_shape(last, cone, output, other)) continue;
-      // The smaller cone comes off: it holds at least its own node, and not the last one, or the last one
-      // alone does.
-      std::vector<int> rest;
-      std::set_difference(nodes.begin(), nodes.end(), other.nodes.begin(), other.nodes.end(),
-                          std::back_inserter(rest));
-      split(other.nodes, sets);
-      if (!rest.empty()) split(std::move(rest), sets);
+    std::vector<Cone> cones;
+    for (const int output : outputs) cones.push_back(cone_of(output, nodes));
+    const std::vector<size_t> alike = largest_class(outputs, cones);
+    if (alike.size() < outputs.size()) {
+      std::vector<int> part;
+      for (const size_t at : alike) part.insert(part.end(), cones[at].nodes.begin(), cones[at].nodes.end());
+      std::sort(part.begin(), part.end());
+      part.erase(std::unique(part.begin(), part.end()), part.end());
+      if (part.size() ==
+          nodes.size()) {  // the other outputs are made on the way: what leads to one of them comes off
+        for (size_t at = 0; at < outputs.size(); ++at) {
+          if (std::find(alike.begin(), alike.end(), at) == alike.end()) part = cones[at].nodes;
+        }
+      }
+      halve(nodes, part, sets);
       return;
     }
     if (nodes.size() > 1 && is_too_large(nodes, outputs)) {
-      const auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2);
-      split(std::vector<int>(nodes.begin(), middle), sets);
-      split(std::vector<int>(middle, nodes.end()), sets);
+      halve(nodes, {nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2)}, sets);
       return;
     }
     connected(nodes, sets);
+  }
+
+  void halve(const std::vector<int>& nodes, const std::vector<int>& part,
+             std::vector<std::pair<int, std::vector<int>>>& sets) const {
+    std::vector<int> rest;
+    std::set_difference(nodes.begin(), nodes.end(), part.begin(), part.end(), std::back_inserter(rest));
+    split(part, sets);
+    if (!rest.empty()) split(std::move(rest), sets);
+  }
+
+  /// Gives the outputs that can be those of one region, of the choices that which takes most nodes.
+  std::vector<size_t> largest_class(const std::vector<int>& outputs, const std::vector<Cone>& cones) const {
+    std::vector<size_t> best;
+    size_t most = 0;
+    for (size_t first = 0; first < outputs.size(); ++first) {
+      std::vector<size_t> members;
+      std::unordered_set<int> covered;
+      for (size_t at = 0; at < outputs.size(); ++at) {
+        const bool typed = !options_.one_output_type ||
+                           view_.value(outputs[at]).type.type == view_.value(outputs[first]).type.type;
+        if (at != first && !(typed && same_shape(outputs[first], cones[first], outputs[at], cones[at])))
+          continue;
+        members.push_back(at);
+        covered.insert(cones[at].nodes.begin(), cones[at].nodes.end());
+      }
+      if (covered.size() > most) {
+        most = covered.size();
+        best = std::move(members);
+      }
+    }
+    return best;
   }
 
   bool is_too_large(const std::vector<int>& nodes, const std::vector<int>& outputs) const {

@@ -306,6 +306,7 @@ class Search {
     Region region;
     region.outputs = outputs_of(nodes);
     Translation translation = builder.finish(region.outputs);
+    if (region.outputs.empty()) return;      // nobody reads it
     if (translation.inputs.empty()) return;  // all is constant: the runtime folds it
     region.nodes = std::move(nodes);
     region.inputs = std::move(translation.inputs);

@@ -81,9 +81,11 @@ struct Fused {
 template <class T>
 void define(Module& m) {
   using Operator = Fused<T>;
+  const std::string type(kTypeNames[size_t(Operator::type)]);
+  const std::string example = "in f32; in f32; mul f32 0 1; add f32 2 0; cast " + type + " 2; cast " + type + " 3; out 4 5";
   for (int i = 0; i < kPoolSizes[size_t(Operator::type)]; ++i) {
-    m.def<Operator>(pool_name(Operator::type, i), attribute("program", &Operator::program).required(), shape<broadcast>,
-                    doc("Computes an elementwise region of a model; `graft fuse` writes its program."));
+    m.def<Operator>(pool_name(Operator::type, i), attribute("program", &Operator::program).required(example), shape<broadcast>,
+                    pooled("Fused_" + type), doc("Computes an elementwise region of a model; `graft fuse` writes its program."));
   }
 }
 

@@ -101,6 +101,7 @@ struct Attribute {
   AttributeType type = AttributeType::none;
   AttributeValue default_value;  ///< monostate: the attribute is required
   AttributeLimits limits;
+  AttributeValue example{};  ///< Of a required attribute: a value that it may have; monostate: none is given.
 
   bool required() const { return std::holds_alternative<std::monostate>(default_value); }
 };
@@ -325,8 +326,9 @@ struct MemberAttribute {
   std::string_view name;
   T F::*member;
   bool is_required = false;
-  /// Makes it one that every node has.
-  constexpr MemberAttribute required() const { return {name, member, true}; }
+  AttributeValue example{};
+  /// Makes it one that every node has; `graft check` tries the example.
+  MemberAttribute required(AttributeValue example = {}) const { return {name, member, true, std::move(example)}; }
 };
 /// Binds an attribute to a data member; the member's initial value is the default, but for `attribute(...).required()`.
 template <class F, class T>

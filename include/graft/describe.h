@@ -103,6 +103,7 @@ constexpr std::string_view shape_rule_name(ShapeRule rule) {
   };
   json.raw("{").key("domain").string(op.domain).raw(",").key("name").string(op.name).raw(",");
   json.key("since_version").number(1).raw(",").key("doc").string(op.doc).raw(",");
+  if (!op.pool.empty()) json.key("pool").string(op.pool).raw(",");
   json.key("kind").string(op.elementwise ? "elementwise" : "tensor").raw(",");
   json.key("provider").string("CPUExecutionProvider").raw(",");
   json.key("inputs");
@@ -124,6 +125,7 @@ constexpr std::string_view shape_rule_name(ShapeRule rule) {
     json.raw("{").key("name").string(a.name).raw(",").key("type").string(attribute_type_name(a.type)).raw(",");
     json.key("required").raw(a.required() ? "true" : "false");
     if (!a.required()) json.raw(",").key("default").value(a.default_value);
+    if (!std::holds_alternative<std::monostate>(a.example)) json.raw(",").key("example").value(a.example);
     if (!std::isinf(a.limits.low)) json.raw(",").key("at_least").number(a.limits.low);
     if (!std::isinf(a.limits.high)) json.raw(",").key("at_most").number(a.limits.high);
     if (!a.limits.allowed.empty()) {

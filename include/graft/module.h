@@ -51,6 +51,12 @@ template <class... Signature>
 inline constexpr Overloads<Signature...> overloads{};
 /// Says in a sentence what the operator computes; shown by `graft describe`.
 inline Documentation doc(std::string text) { return {std::move(text)}; }
+struct PoolName {
+  std::string name;
+};
+/// Says that an operator is one of several names for the same, of which a model takes one for each thing that it computes:
+/// what that is stands in the attributes of a node, and in the model's function of that name.
+inline PoolName pooled(std::string name) { return {std::move(name)}; }
 
 namespace detail {
 
@@ -588,7 +594,8 @@ class Module {
         if constexpr (requires { option.limits; }) bound.limits = option.limits;
         if constexpr (requires { option.value; }) bound.default_value = detail::default_for(bound.type, option.value);
         if constexpr (requires { option.member; }) {
-          if (!option.is_required) bound.default_value = default_of_member(bound.type, option);
+          if (option.is_required) bound.example = option.example;
+          else bound.default_value = default_of_member(bound.type, option);
         }
         bound.limits.check(bound.default_value);
       } catch (const Error& error) {
@@ -600,6 +607,8 @@ class Module {
       rename(op, "outputs", op.outputs, std::apply([](const auto&... n) { return std::vector<std::string>{std::string(n)...}; }, option.values));
     } else if constexpr (std::is_same_v<Option, Documentation>) {
       op.doc = std::move(option.text);
+    } else if constexpr (std::is_same_v<Option, PoolName>) {
+      op.pool = std::move(option.name);
     } else if constexpr (std::is_same_v<Option, Definition>) {
       op.definitions.push_back(std::move(option));
     }

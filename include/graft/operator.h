@@ -116,6 +116,7 @@ struct Operator {
   std::string domain;
   std::string name;
   std::string doc;
+  std::string pool;  ///< Is what operators have in common that are one, under several names; empty: it stands alone.
   bool elementwise = false;
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;

@@ -18,7 +18,7 @@ constexpr size_t kTileBytes = 16 * 1024;
 constexpr int64_t kLongestTile = 1024;
 constexpr int64_t kTileStep = 64;
 /// Is the length of a row from which on an input that is one value in each row is read as one.
-constexpr int64_t kLongRow = 256;
+constexpr int64_t kLongRow = 64;
 
 /// Gives memory for the time of a block: on the stack when it is little.
 template <class T, size_t Count>
@@ -48,16 +48,21 @@ int64_t tile_length(size_t buffers, size_t width) {
   return std::clamp(room, kTileStep, kLongestTile);
 }
 
+/// Gives the least number of elements that is worth a thread: fewer of what takes longer.
+int64_t grain_of(const Bound& bound) {
+  return std::max<int64_t>(1024, graft::detail::kElementsPerThread * 4 / std::max(4, bound.cost));
+}
+
 /// Is the table of addresses of one thread, and the memory behind its cells and buffers.
 class Frame {
  public:
   Frame(const Schedule& schedule, const Bound& bound, size_t gathered, int64_t tile)
       : bound_(bound),
         slot_lines_((size_t(tile) * 8 + 63) / 64),
-        address_(schedule.inputs() + schedule.outputs() + schedule.constants().size() + bound.cells + bound.buffers),
+        address_(schedule.inputs() + schedule.outputs() + bound.constants.size() + bound.cells + bound.buffers),
         lines_((bound.cells * 8 + 63) / 64 + bound.buffers * buffer_lines(bound, tile) + gathered * slot_lines_) {
     size_t place = schedule.inputs() + schedule.outputs();
-    for (const auto& constant : schedule.constants()) address_[place++] = const_cast<std::byte*>(constant.data());
+    for (const auto& constant : bound.constants) address_[place++] = const_cast<std::byte*>(constant.data());
     std::byte* cell = lines_.data()->bytes;
     for (size_t i = 0; i < bound.cells; ++i) address_[place++] = cell + 8 * i;
     Line* next = lines_.data() + (bound.cells * 8 + 63) / 64;
@@ -118,7 +123,6 @@ struct Engine::Call {
   uint64_t singles = 0;   ///< Inputs of one element.
   uint64_t partial = 0;   ///< Inputs that are neither one element nor the whole shape.
   bool stream = false;
-  int64_t grain = 0;
 };
 
 struct Engine::Kept {
@@ -160,7 +164,6 @@ void Engine::run(std::span<const View> inputs, std::span<std::byte* const> outpu
   }
   for (size_t size : output_sizes_) bytes += call.size * int64_t(size);
   call.stream = bytes > graft::detail::last_cache_bytes();
-  call.grain = std::max<int64_t>(1024, graft::detail::kElementsPerThread * 4 / std::max(4, schedule_.cost()));
   const int partial = std::popcount(call.partial);
   if (partial == 0) run_dense(call);
   else if (partial <= 3) run_broadcast<4>(call);
@@ -171,7 +174,7 @@ void Engine::run(std::span<const View> inputs, std::span<std::byte* const> outpu
 void Engine::run_dense(Call& call) const {
   const Bound& bound = bound_for(call.singles, call.stream);
   const int64_t tile = tile_length(bound.buffers, bound.width);
-  call.pool.parallel_for(call.size, call.grain, [&](int64_t begin, int64_t end) {
+  call.pool.parallel_for(call.size, grain_of(bound), [&](int64_t begin, int64_t end) {
     Frame frame(schedule_, bound, 0, tile);
     for (size_t i = 0; i < call.inputs.size(); ++i) frame[i] = const_cast<std::byte*>(call.inputs[i].data);
     for (int64_t from = begin; from < end; from += tile) {
@@ -198,7 +201,21 @@ void Engine::run_broadcast(Call& call) const {
   }
   const BroadcastPlan<N> plan = plan_broadcast<N>(shapes);
   const size_t inner = plan.rank - 1;
-  const bool by_rows = plan.extent[inner] >= kLongRow;
+
+  // An input that walks along the innermost dimensions only comes again with every `period` elements: when a tile holds
+  // whole periods, it is gathered once. When that is so with all of them, rows are joined to longer tiles.
+  std::array<int64_t, N> period{};
+  bool all_again = true;
+  for (size_t p = 0; p < count; ++p) {
+    period[p] = plan.extent[inner];
+    int64_t elements = 1;
+    for (size_t axis = plan.rank; axis-- > 0;) {
+      elements *= plan.extent[axis];
+      if (plan.stride[p][axis] != 0) period[p] = elements;
+    }
+    all_again = all_again && plan.stride[p][inner] != 0 && period[p] == plan.extent[inner];
+  }
+  const bool by_rows = plan.extent[inner] >= (all_again ? kLongestTile / 2 : kLongRow);
   uint64_t singles = call.singles;
   for (size_t p = 0; p < count && by_rows; ++p) {
     if (plan.stride[p][inner] == 0) singles |= uint64_t(1) << which[p];
@@ -206,23 +223,15 @@ void Engine::run_broadcast(Call& call) const {
   const Bound& bound = bound_for(singles, call.stream);
   const size_t gathered = by_rows ? 0 : count;
   int64_t tile = tile_length(bound.buffers + gathered, std::max(bound.width, gathered ? size_t(4) : size_t(1)));
-
-  // An input that walks along the innermost dimensions only comes again with every `period` elements: when a tile holds
-  // whole periods, it is gathered once.
-  std::array<int64_t, N> period{};
   int64_t align = kTileStep;
   for (size_t p = 0; p < gathered; ++p) {
-    period[p] = plan.extent[inner];
-    int64_t elements = 1;
-    for (size_t axis = plan.rank; axis-- > 0;) {
-      elements *= plan.extent[axis];
-      if (plan.stride[p][axis] != 0) period[p] = elements;
-    }
-    if (align == kTileStep && period[p] <= tile) align = tile = tile / period[p] * period[p];
+    if (period[p] > tile) continue;
+    align = tile = tile / period[p] * period[p];
+    break;
   }
 
   const size_t inputs = call.inputs.size();
-  call.pool.parallel_for(call.size, call.grain, [&](int64_t begin, int64_t end) {
+  call.pool.parallel_for(call.size, grain_of(bound), [&](int64_t begin, int64_t end) {
     Frame frame(schedule_, bound, gathered, tile);
     for (size_t i = 0; i < inputs; ++i) frame[i] = const_cast<std::byte*>(call.inputs[i].data);
     for (size_t p = 0; p < gathered; ++p) frame[which[p]] = frame.gathered(p);

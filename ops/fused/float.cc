@@ -101,9 +101,9 @@ const Family& joined(Joined which) {
     case Joined::mul_add_clamp: return make_family<MulAddClamp, float(float, float, float, float, float), 0b11000, 0b11010, 0b11100, 0b11110>;
     case Joined::clamp_mul: return make_family<ClampMul, float(float, float, float, float), 0b0110, 0b1110>;
     case Joined::clamp_div: return make_family<ClampDiv, float(float, float, float, float), 0b0110, 0b1110>;
-    case Joined::add_clamp_mul: return make_family<AddClampMul, float(float, float, float, float, float), 0b01100, 0b01110, 0b11110>;
+    case Joined::add_clamp_mul: return make_family<AddClampMul, float(float, float, float, float, float), 0b01100, 0b01110, 0b11100, 0b11110>;
     case Joined::mul_add_clamp_mul:
-      return make_family<MulAddClampMul, float(float, float, float, float, float, float), 0b011000, 0b011110, 0b111110>;
+      return make_family<MulAddClampMul, float(float, float, float, float, float, float), 0b011000, 0b011110, 0b111000, 0b111110>;
     case Joined::gate: return gate<Joined::gate>;
     case Joined::gate_mul: return gate<Joined::gate_mul>;
     case Joined::gate_div: return gate<Joined::gate_div>;

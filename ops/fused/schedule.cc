@@ -46,11 +46,20 @@ Schedule::Schedule(const Program& program) {
     throw std::invalid_argument("it has " + std::to_string(inputs_) + " inputs, more than " + std::to_string(kMaxInputs));
   }
   simplify(program, *this);
-  join(*this);
-  const std::vector<int> used = uses();
-  for (size_t v = 0; v < items_.size(); ++v) {
-    if (used[v] && items_[v].family) cost_ += items_[v].family->cost;
+}
+
+std::vector<bool> Schedule::find_ones(uint64_t singles) const {
+  std::vector<bool> one(items_.size());
+  for (size_t v = 0; v < items_.size(); ++v) {  // a constant may stand behind what reads it
+    if (v < inputs_) one[v] = (singles >> v) & 1;
+    else if (is_constant(int(v))) one[v] = true;
   }
+  for (size_t v = 0; v < items_.size(); ++v) {
+    if (items_[v].family == nullptr) continue;
+    one[v] = true;
+    for (int k = 0; k < arity(int(v)); ++k) one[v] = one[v] && one[size_t(items_[v].operands[size_t(k)])];
+  }
+  return one;
 }
 
 // ---- binding ---------------------------------------------------------------------------------------------------------
@@ -59,16 +68,12 @@ Schedule::Schedule(const Program& program) {
 class Binder {
  public:
   Binder(const Schedule& schedule, uint64_t singles, bool stream)
-      : s_(schedule), stream_(stream), uses_(schedule.uses()), one_(s_.items_.size()), place_(s_.items_.size(), kNowhere) {
+      : s_(schedule), stream_(stream), uses_(schedule.uses()), one_(schedule.find_ones(singles)), place_(s_.items_.size(), kNowhere) {
     first_constant_ = s_.inputs_ + s_.outputs_.size();
-    for (size_t v = 0; v < s_.items_.size(); ++v) {  // a constant may stand behind what reads it
-      if (v < s_.inputs_) one_[v] = (singles >> v) & 1, place_[v] = v;
-      if (s_.is_constant(int(v))) one_[v] = true, place_[v] = first_constant_ + size_t(s_.items_[v].constant);
-    }
     for (size_t v = 0; v < s_.items_.size(); ++v) {
-      if (s_.items_[v].family == nullptr) continue;
-      one_[v] = all_one(int(v));
-      bound_.cells += uses_[v] && one_[v];
+      if (v < s_.inputs_) place_[v] = v;
+      if (s_.is_constant(int(v))) place_[v] = first_constant_ + size_t(s_.items_[v].constant);
+      bound_.cells += s_.items_[v].family && uses_[v] && one_[v];
     }
     first_cell_ = first_constant_ + s_.cells_.size();
     first_buffer_ = first_cell_ + bound_.cells;
@@ -88,12 +93,6 @@ class Binder {
  private:
   static constexpr size_t kNowhere = size_t(-1);
 
-  bool all_one(int v) const {
-    for (int k = 0; k < s_.arity(v); ++k) {
-      if (!one_[size_t(operand(v, k))]) return false;
-    }
-    return true;
-  }
   int operand(int v, int k) const { return s_.items_[size_t(v)].operands[size_t(k)]; }
 
   void emit_once(int v, size_t cell) {
@@ -142,6 +141,7 @@ class Binder {
     place_[size_t(v)] = result != kNowhere ? result : take_buffer(type);
     step.places[size_t(family.arity)] = uint16_t(place_[size_t(v)]);
     bound_.steps.push_back(step);
+    bound_.cost += family.cost;
   }
 
   /// Finds the output that a value is written into as it is computed.
@@ -201,6 +201,12 @@ class Binder {
   Bound bound_;
 };
 
-Bound Schedule::bind(uint64_t singles, bool stream) const { return Binder(*this, singles, stream).bind(); }
+Bound Schedule::bind(uint64_t singles, bool stream) const {
+  Schedule joined = *this;
+  join(joined, singles);
+  Bound bound = Binder(joined, singles, stream).bind();
+  bound.constants = std::move(joined.cells_);
+  return bound;
+}
 
 }  // namespace graft::fused

@@ -1,4 +1,5 @@
-// A program as steps over tiles: simplified and joined once, then bound to the inputs that are one value in a tile.
+// A program as steps over tiles: simplified once, then bound to the inputs that are one value in a tile, which decides which
+// operators are joined in one loop.
 //
 //   const Schedule schedule(read_program("in f32; k f32 3; add f32 0 1; relu f32 2; out 3"));
 //   const Bound bound = schedule.bind(0, false);          // one step: clamp(x + 3, 0, inf), from input to output
@@ -28,9 +29,11 @@ struct Step {
 /// Is a schedule for one choice of inputs that are one value.
 struct Bound {
   std::vector<Step> steps;
+  std::vector<std::array<std::byte, 8>> constants;  ///< In the order of their places.
   size_t cells = 0;
   size_t buffers = 0;
   size_t width = 1;  ///< Bytes of the widest element of a buffer.
+  int cost = 0;      ///< About how many additions an element takes.
 };
 
 class Schedule {
@@ -41,11 +44,6 @@ class Schedule {
   static constexpr size_t kMaxInputs = 64;
   size_t inputs() const { return inputs_; }
   size_t outputs() const { return outputs_.size(); }
-  /// Gives the constants, in the order of their places.
-  const std::vector<std::array<std::byte, 8>>& constants() const { return cells_; }
-  /// Gives about how many additions an element costs.
-  int cost() const { return cost_; }
-
   /// Bit i of `singles` says that input i is one value; `stream` that outputs pass the caches.
   Bound bind(uint64_t singles, bool stream) const;
 
@@ -67,6 +65,8 @@ class Schedule {
   int arity(int v) const { return items_[size_t(v)].family ? items_[size_t(v)].family->arity : 0; }
   int add_constant(double number, Type type);
   int add(const Item& item);
+  /// Says of each value whether it is one for the whole tile.
+  std::vector<bool> find_ones(uint64_t singles) const;
   /// Counts how often each value is read by others that are needed, or is an output.
   std::vector<int> uses() const;
 
@@ -75,7 +75,6 @@ class Schedule {
   std::vector<int> outputs_;
   std::vector<Type> output_types_;
   std::vector<std::array<std::byte, 8>> cells_;
-  int cost_ = 0;
 };
 
 }  // namespace graft::fused

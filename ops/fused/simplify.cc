@@ -174,16 +174,23 @@ class Joiner {
  public:
   explicit Joiner(Schedule& schedule) : s_(schedule) {}
 
-  void run() {
+  /// Finds composites. They are as good as what they stand for where that is exact, and better where it is not.
+  void compose() {
     uses_ = s_.uses();
+    one_.resize(s_.items_.size());
     for (size_t v = s_.inputs_; v < uses_.size(); ++v) {
       if (uses_[v] && (compose_gate(int(v)) || compose_gelu(int(v)))) uses_ = s_.uses();
     }
-    const size_t count = s_.items_.size();
-    for (size_t v = count; v-- > s_.inputs_;) {
-      uses_.resize(s_.items_.size(), 1);
-      if (uses_[v] && (join_gate(int(v)) || join_mul(int(v)) || join_div(int(v)) || join_clamp(int(v)) || join_pair(int(v)))) {
+  }
+
+  void join(uint64_t singles) {
+    uses_ = s_.uses();
+    one_ = s_.find_ones(singles);
+    for (size_t v = s_.items_.size(); v-- > s_.inputs_;) {
+      if (uses_[v] == 0 || one_[v]) continue;
+      if (join_gate(int(v)) || join_mul(int(v)) || join_div(int(v)) || join_clamp(int(v)) || join_pair(int(v))) {
         uses_ = s_.uses();
+        one_.resize(s_.items_.size(), true);  // constants
       }
     }
   }
@@ -197,8 +204,8 @@ class Joiner {
     const auto& item = s_.items_[size_t(v)];
     return item.op == op && item.type == Type::f32 && item.family == family_of(op, Type::f32);
   }
-  /// The same for one that only one other reads.
-  bool inner(int v, Op op) const { return is(v, op) && uses_[size_t(v)] == 1; }
+  /// The same for one that only one other reads, and that moves along the tile.
+  bool inner(int v, Op op) const { return is(v, op) && uses_[size_t(v)] == 1 && !one_[size_t(v)]; }
   bool is_number(int v, double expected) const { return is_constant(v) && std::abs(number(v) - expected) < 1e-6; }
 
   bool become(int v, const Family& family, std::array<int, 7> operands, Op op = Op::cast) {
@@ -265,15 +272,15 @@ class Joiner {
 
   bool gate(int v, Joined form, int t, int c, int m) {
     int k = 0;
-    if (is_constant(t) || !is_gate_of(c, t, k)) return false;
+    if (!is_gate_of(c, t, k)) return false;
     const int low = operand(c, 1), high = operand(c, 2);
     int a = t, b = -1, sum = -1;
-    if (uses_[size_t(t)] == 2) {  // by the sum and by the product
+    if (uses_[size_t(t)] == 2 && !one_[size_t(t)]) {  // by the sum and by the product
       if (is(t, Op::add)) {
         const int x = operand(t, 0), y = operand(t, 1);
         if (inner(x, Op::mul)) a = operand(x, 0), b = operand(x, 1), sum = y;
         else if (inner(y, Op::mul)) a = operand(y, 0), b = operand(y, 1), sum = x;
-        else if (size_t(x) < s_.inputs_ && size_t(y) >= s_.inputs_) a = y, sum = x;  // an input is a bias rather than what is computed
+        else if (one_[size_t(x)]) a = y, sum = x;
         else a = x, sum = y;
       } else if (is(t, Op::mul)) {
         a = operand(t, 0), b = operand(t, 1);
@@ -320,7 +327,7 @@ class Joiner {
     if (!is(v, Op::mul)) return false;
     return either(v, [&](int c, int z) {
       if (inner(c, Op::sigmoid)) return become(v, joined(Joined::sigmoid_mul), {operand(c, 0), z});
-      if (!is_clamp(c) || uses_[size_t(c)] != 1) return false;
+      if (!is_clamp(c) || !inner(c, Op::clamp)) return false;
       const Head h = head_of(operand(c, 0));
       const int low = operand(c, 1), high = operand(c, 2);
       if (h.c >= 0) return become(v, joined(Joined::mul_add_clamp_mul), {h.a, h.b, h.c, low, high, z});
@@ -331,7 +338,7 @@ class Joiner {
   bool join_div(int v) {
     if (!is(v, Op::div)) return false;
     const int c = operand(v, 0);
-    if (!is_clamp(c) || uses_[size_t(c)] != 1) return false;
+    if (!is_clamp(c) || !inner(c, Op::clamp)) return false;
     return become(v, joined(Joined::clamp_div), {operand(c, 0), operand(c, 1), operand(c, 2), operand(v, 1)});
   }
   bool join_clamp(int v) {
@@ -362,9 +369,13 @@ class Joiner {
 
   Schedule& s_;
   std::vector<int> uses_;
+  std::vector<bool> one_;
 };
 
-void simplify(const Program& program, Schedule& schedule) { Simplifier(program, schedule).run(); }
-void join(Schedule& schedule) { Joiner(schedule).run(); }
+void simplify(const Program& program, Schedule& schedule) {
+  Simplifier(program, schedule).run();
+  Joiner(schedule).compose();
+}
+void join(Schedule& schedule, uint64_t singles) { Joiner(schedule).join(singles); }
 
 }  // namespace graft::fused

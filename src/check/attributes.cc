@@ -157,7 +157,9 @@ std::optional<AttributeSet> usual_attributes(const Subject& subject) {
     const AttributeDescription& attribute = subject.op.attributes[i];
     AttributeValue value = attribute.default_value;
     if (attribute.required) {
-      value = usual_value(attribute, subject.limits[i]);
+      value = std::holds_alternative<std::monostate>(attribute.example)
+                  ? usual_value(attribute, subject.limits[i])
+                  : attribute.example;
       if (std::holds_alternative<std::monostate>(value)) return {};
       set.given.push_back(make_attribute(attribute.name, attribute.type, value));
     }

@@ -44,8 +44,10 @@ std::string names(const std::vector<DataType>& types) {
 std::vector<Subject> subjects_of(const runtime::LibraryDescription& library) {
   const json described = json::parse(library.json)["operators"];
   std::vector<Subject> subjects;
+  std::set<std::string> pools;
   for (size_t at = 0; at < library.operators.size(); ++at) {
     const runtime::OperatorDescription& op = library.operators[at];
+    if (!op.pool.empty() && !pools.insert(op.pool).second) continue;  // the same under another name
     for (size_t overload = 0; overload < op.overloads.size(); ++overload) {
       Subject& subject = subjects.emplace_back();
       subject.op = op;

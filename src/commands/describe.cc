@@ -108,6 +108,13 @@ std::string attributes_text(const runtime::OperatorDescription& op) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
+/// Names an operator, or all of its pool: "graft:Fused_f32_0 to _47".
+std::string name_text(const runtime::OperatorDescription& op, const std::map<std::string, int>& pools) {
+  const std::string name = fmt::format("{}:{}", op.domain, op.name);
+  const auto pool = pools.find(op.pool);
+  return op.pool.empty() || pool->second == 1 ? name : fmt::format("{} to _{}", name, pool->second - 1);
+}
+
 int describe_library(const DescribeArguments& arguments) {
   const runtime::LibraryDescription library = runtime::describe_library(arguments.file);
   if (arguments.common.json) {
@@ -119,24 +126,33 @@ int describe_library(const DescribeArguments& arguments) {
     return 0;
   }
   if (arguments.common.quiet) return 0;
-  fmt::print("{}: {}, {}\n\n", arguments.file,
-             report::counted(static_cast<long>(library.operators.size()), "operator"),
+  // Operators that are one under several names are listed once.
+  std::map<std::string, int> pools;
+  std::vector<runtime::OperatorDescription> operators;
+  for (const auto& op : library.operators) {
+    if (op.pool.empty() || ++pools[op.pool] == 1) operators.push_back(op);
+  }
+  fmt::print("{}: {}{}, {}\n\n", arguments.file,
+             report::counted(static_cast<long>(operators.size() - pools.size()), "operator"),
+             pools.empty() ? "" : " and " + report::counted(static_cast<long>(pools.size()), "pool") + " of names",
              library.recorded
                  ? "not made with Graft: names and types as it registers them, attributes unknown"
                  : "made with Graft " + library.graft_version);
   Table table({"operator", "inputs", "outputs", "types", "attributes", "provider", "shape"},
               {Align::left, Align::left, Align::left, Align::left, Align::left, Align::left, Align::left});
-  for (const auto& op : library.operators) {
+  for (const auto& op : operators) {
     std::string provider = op.provider;
     if (provider.ends_with("ExecutionProvider"))
       provider.resize(provider.size() - std::string_view("ExecutionProvider").size());
-    table.add({fmt::format("{}:{}", op.domain, op.name), ports_text(op.inputs), ports_text(op.outputs),
+    table.add({name_text(op, pools), ports_text(op.inputs), ports_text(op.outputs),
                types_text(op), attributes_text(op), provider, std::string(to_string(op.shape))});
   }
   fmt::print("{}", table.text());
   Table definitions({"definition", "opset", ""}, {Align::left, Align::right, Align::left});
-  for (const auto& op : library.operators) {
-    if (op.definitions.empty())
+  for (const auto& op : operators) {
+    if (op.definitions.empty() && !op.pool.empty())
+      definitions.add({op.pool, "", "in the attributes of each node: `graft fuse` writes it"});
+    else if (op.definitions.empty())
       definitions.add({op.name, "", "none: inject looks for it when --definition gives one"});
     for (const auto& definition : op.definitions)
       definitions.add({op.name, std::to_string(definition.opset), report::joined_lines(definition.text)});

@@ -99,7 +99,8 @@ class Search {
         if (!wanted) continue;
         if (!found.insert(name).second) continue;
         if (op.definitions.empty()) {
-          result_.undefined.push_back(name);
+          // What an operator of a pool means is written in its nodes: there is nothing to look for.
+          if (op.pool.empty() || !options_.operators.empty()) result_.undefined.push_back(name);
           continue;
         }
         if (op.outputs.size() != 1) {
@@ -148,7 +149,7 @@ class Search {
   std::string find_shadowed(const runtime::LibraryDescription& library) const {
     for (const OperatorDescription& op : library.operators) {
       const onnx::FunctionProto* function = function_named(op);
-      if (!function || !is_called(op)) continue;
+      if (!function || !op.pool.empty() || !is_called(op)) continue;
       bool same = false;
       for (const auto& text : op.definitions) {
         const Pattern pattern(parse_definition(text.text, text.opset, signature_of(op)));

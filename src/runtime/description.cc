@@ -149,6 +149,7 @@ AttributeDescription read_attribute(const Reader& reader) {
   attribute.type = reader.at("type").one_of(attribute_types);
   attribute.required = reader.at("required").boolean();
   if (reader.has("default")) attribute.default_value = read_value(reader.at("default"), attribute.type);
+  if (reader.has("example")) attribute.example = read_value(reader.at("example"), attribute.type);
   if (attribute.required && reader.has("default")) reader.fail("is required and has a default");
   return attribute;
 }
@@ -175,6 +176,7 @@ OperatorDescription read_operator(const Reader& reader) {
   op.domain = reader.at("domain").filled_text();
   op.name = reader.at("name").filled_text();
   op.since_version = reader.at("since_version").integer();
+  if (reader.has("pool")) op.pool = reader.at("pool").filled_text();
   op.kind = reader.at("kind").one_of(kinds);
   op.provider = reader.at("provider").filled_text();
   op.inputs = reader.at("inputs").list(read_port);

@@ -53,6 +53,7 @@ struct AttributeDescription {
   AttributeType type = AttributeType::float_;
   bool required = false;
   AttributeValue default_value;  ///< monostate when there is none
+  AttributeValue example;        ///< of a required one; monostate when none is given
 };
 
 /// Holds a definition in standard operators, valid from `opset` on until the next one of the list.
@@ -66,6 +67,7 @@ struct OperatorDescription {
   std::string domain;
   std::string name;
   int64_t since_version = 1;
+  std::string pool;  ///< what operators have in common that are one, under several names
   OperatorKind kind = OperatorKind::tensor;
   std::string provider;
   std::vector<PortDescription> inputs;

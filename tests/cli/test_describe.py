@@ -5,7 +5,8 @@ import json
 
 def test_a_library(run_graft, ops_library):
     text = run_graft("describe", ops_library, check=0).stdout
-    assert "8 operators" in text
+    assert "8 operators and 7 pools of names" in text
+    assert "graft:Fused_f32_0 to _47" in text and "graft:Fused_f32_1" not in text and text.count("Fused_f16") == 2
     assert "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)" in text
     line = next(line for line in text.splitlines() if line.startswith("graft:LeakyRelu"))
     assert "float alpha = 0.01" in line and "float double float16 bfloat16" in line

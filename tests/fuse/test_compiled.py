@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import ort  # noqa: E402
 import programs  # noqa: E402
 
+HERE = Path(__file__).resolve().parent
 DOMAIN = "test.fused"
 COMPILERS = os.environ.get("FUSE_COMPILERS", "g++ clang++").split()
 
@@ -160,6 +162,16 @@ def test_operators(index, operators):
                 complaints.append(f"{compiler}: {test}({arguments}) is {y[at]!r}, expected {expected[at]!r}; "
                                   f"{np.count_nonzero(~fits)} of {fits.size} differ")
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize("listed", sorted((HERE / "golden").glob("*.txt")), ids=lambda p: p.stem)
+def test_source(listed, tool, tmp_path):
+    """A source is as it was when somebody read it last; FUSE_GOLDEN=write keeps the new one, to be read again."""
+    tool("source", tmp_path / "new.cc", f"golden.{listed.stem}", lines=listed.read_text().splitlines())
+    written = (tmp_path / "new.cc").read_text()
+    if os.environ.get("FUSE_GOLDEN") == "write":
+        listed.with_suffix(".cc").write_text(written)
+    assert written == listed.with_suffix(".cc").read_text()
 
 
 SEEDS = range(int(os.environ.get("FUSE_SEED", 0)), int(os.environ.get("FUSE_SEED", 0)) + int(os.environ.get("FUSE_PROGRAMS", 60)))

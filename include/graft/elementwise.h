@@ -77,7 +77,14 @@ struct Operand {
 template <class... R>
 struct Returns {};
 
-/// Computes n elements. Bit i of Singles says that input i is one value for all of them.
+/// Is the number of inputs from which on an input may be one value or many without a loop of its own for each case: a loop
+/// of three inputs would be seven.
+inline constexpr size_t kTiledInputs = 3;
+/// Is the number of elements that such a loop takes in one step, and that a tile of one value holds: some vectors.
+inline constexpr int64_t kStep = 64;
+
+/// Computes n elements. Bit i of Singles says that input i is one value for all of them; bit i of `fixed` says the same when
+/// the loop runs, where there are kTiledInputs or more.
 template <unsigned Singles, class Body, class Results, class... T>
 struct Loop;
 
@@ -91,6 +98,7 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
   Outputs outputs;
   int64_t n;
   bool stream;
+  unsigned fixed = 0;
 
   template <Target V>
   GRAFT_INLINE void operator()() const {
@@ -102,8 +110,9 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
   static constexpr bool is_staged = !std::is_same_v<E, compute_t<E>>;
   template <size_t I>
   static constexpr bool is_single = (Singles >> I) & 1;
+  static constexpr bool is_tiled = sizeof...(T) >= kTiledInputs;
   template <class E>
-  using Block = std::array<compute_t<E>, is_staged<E> ? kStagedBlock : 1>;
+  using Block = std::array<compute_t<E>, is_staged<E> || is_tiled ? kStagedBlock : 1>;
   using FirstResult = std::tuple_element_t<0, std::tuple<R...>>;
 
   template <Target V, size_t... I, size_t... J>
@@ -118,6 +127,8 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
         compute(f, operands, std::make_tuple(destination<J>(std::get<J>(results), begin)...), count, in, out);
         (narrow<V, J>(std::get<J>(results), begin, count), ...);
       }
+    } else if constexpr (is_tiled) {
+      compute_tiled<V>(f, in, out);
     } else {
       const auto operands = std::make_tuple(direct<I>()...);
 #if defined(GRAFT_X86_64)
@@ -140,15 +151,26 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
     using E = std::tuple_element_t<I, std::tuple<T...>>;
     using C = compute_t<E>;
     const E* elements = std::get<I>(inputs);
+    if constexpr (is_tiled) {
+      if (fixed >> I & 1) {
+        if (begin == 0) std::fill_n(block.data(), count, computed(*elements));
+        return Operand<C, false>{block.data(), C{}};
+      }
+    }
     if constexpr (is_single<I>) {
-      if constexpr (is_staged<E>) return Operand<C, true>{nullptr, to_float(*elements)};
-      else return Operand<C, true>{nullptr, *elements};
+      return Operand<C, true>{nullptr, computed(*elements)};
     } else if constexpr (is_staged<E>) {
       Staging<V, E>::widen(elements + begin, block.data(), count);
       return Operand<C, false>{block.data(), C{}};
     } else {
       return Operand<C, false>{elements + begin, C{}};
     }
+  }
+
+  template <class E>
+  static GRAFT_INLINE compute_t<E> computed(E element) {
+    if constexpr (is_staged<E>) return to_float(element);
+    else return element;
   }
 
   /// Gives where results are computed: a block when they are narrowed afterwards, else the output itself.
@@ -178,6 +200,46 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
         const auto values = f(std::get<I>(operands)(i)...);
         ((std::get<J>(results)[i] = std::get<J>(values)), ...);
       }
+    }
+  }
+
+  /// Computes in steps; an input that is one value reads the same tile in each.
+  template <Target V, size_t... I, size_t... J>
+  GRAFT_INLINE void compute_tiled(const Body& f, std::index_sequence<I...> in, std::index_sequence<J...> out) const {
+    alignas(64) std::tuple<std::array<T, kStep>...> tiles;
+    const auto begin_of = [&]<class E>(std::array<E, kStep>& tile, const E* elements, bool single) GRAFT_INLINE_LAMBDA {
+      if (single) std::fill_n(tile.data(), kStep, *elements);
+      return single ? tile.data() : elements;
+    };
+    const Inputs from{begin_of(std::get<I>(tiles), std::get<I>(inputs), fixed >> I & 1)...};
+    const std::array<int64_t, sizeof...(T)> moving{(fixed >> I & 1 ? 0 : ~int64_t(0))...};
+    alignas(64) std::array<FirstResult, kStep> results;
+    for (int64_t i = 0; i < n;) {
+      std::tuple<R*...> to{(std::get<J>(outputs) + i)...};
+      const auto operands = std::make_tuple(Operand<T, false>{std::get<I>(from) + (i & moving[I]), T{}}...);
+      int64_t count = std::min(n - i, kStep);
+      [[maybe_unused]] bool past_caches = false;
+#if defined(GRAFT_X86_64)
+      if constexpr (sizeof...(R) == 1 && std::is_floating_point_v<FirstResult>) {
+        if (stream) {
+          const int64_t before = int64_t(reinterpret_cast<uintptr_t>(std::get<0>(to)) % 64 / sizeof(FirstResult));
+          if (before != 0) count = std::min(count, int64_t(64 / sizeof(FirstResult)) - before);
+          past_caches = count == kStep;
+          if (past_caches) std::get<0>(to) = results.data();
+        }
+      }
+#endif
+      if (count == kStep) compute(f, operands, to, kStep, in, out);
+      else compute(f, operands, to, count, in, out);
+#if defined(GRAFT_X86_64)
+      if constexpr (sizeof...(R) == 1 && std::is_floating_point_v<FirstResult>) {
+        constexpr int64_t line = 64 / sizeof(FirstResult);
+        for (int64_t j = 0; past_caches && j < kStep; j += line) {
+          Streaming<V>::write(std::get<0>(outputs) + i + j, results.data() + j);
+        }
+      }
+#endif
+      i += count;
     }
   }
 
@@ -313,25 +375,23 @@ class ElementwiseKernel<Body, Returns<R...>, T...> final : public Kernel {
   }
 
   template <unsigned Singles>
-  void loop(const Inputs& inputs, const Outputs& to, int64_t n, bool stream) const {
-    if (n > 0) run_for_target(Loop<Singles, Body, Returns<R...>, T...>{body_, inputs, to, n, stream});
+  void loop(const Inputs& inputs, const Outputs& to, int64_t n, bool stream, unsigned fixed = 0) const {
+    if (n > 0) run_for_target(Loop<Singles, Body, Returns<R...>, T...>{body_, inputs, to, n, stream, fixed});
   }
 
   /// Runs along rows; an input that does not move along them is one value.
   template <size_t... I>
   void by_rows(const BroadcastPlan<N>& plan, const Inputs& inputs, const Outputs& to, int64_t begin, int64_t end, bool stream,
-               std::index_sequence<I...> sequence) const {
+               std::index_sequence<I...>) const {
     const size_t inner = plan.rank - 1;
     const unsigned singles = (0u | ... | (plan.stride[I][inner] == 0 ? 1u << I : 0u));
-    if constexpr (N <= 3) {
-      with_singles<0>(singles, [&](auto mask) {
-        for_each_run(plan, begin, end, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t count) {
-          loop<decltype(mask)::value>(Inputs{(std::get<I>(inputs) + offset[I])...}, at(to, position), count, stream);
-        });
+    const auto along_rows = [&](auto mask) {
+      for_each_run(plan, begin, end, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t count) {
+        loop<decltype(mask)::value>(Inputs{(std::get<I>(inputs) + offset[I])...}, at(to, position), count, stream, singles);
       });
-    } else {
-      by_gathering(plan, inputs, to, begin, end, stream, sequence);
-    }
+    };
+    if constexpr (N < kTiledInputs) with_singles<0>(singles, along_rows);
+    else along_rows(std::integral_constant<unsigned, 0>{});
   }
 
   /// Turns the runtime mask into a template argument. Not all inputs can be single: one of them moves along the row.
@@ -343,27 +403,58 @@ class ElementwiseKernel<Body, Returns<R...>, T...> final : public Kernel {
     }
   }
 
-  /// Copies a block of each input that broadcasts together, then runs one loop over it.
+  /// Runs along blocks of many short rows: copies a block of each input that broadcasts, then runs one loop over it. An input
+  /// that repeats within a block is copied once for all blocks.
   template <size_t... I>
   void by_gathering(const BroadcastPlan<N>& plan, const Inputs& inputs, const Outputs& to, int64_t begin, int64_t end, bool stream,
                     std::index_sequence<I...>) const {
-    constexpr int64_t block = 512;
-    std::tuple<std::array<T, block>...> gathered;
-    for (int64_t from = begin; from < end; from += block) {
-      const int64_t count = std::min(block, end - from);
-      for_each_run(plan, from, from + count, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t length) {
-        ((plan.dense[I] ? void()
-                        : gather(std::get<I>(gathered).data() + (position - from), std::get<I>(inputs) + offset[I],
-                                 plan.stride[I][plan.rank - 1], length)),
-         ...);
-      });
-      loop<0>(Inputs{(plan.dense[I] ? std::get<I>(inputs) + from : std::get<I>(gathered).data())...}, at(to, from),
-              count, stream);
+    alignas(64) Tiles tiles;
+    const std::array<int64_t, N> period{period_of(plan, I)...};
+    int64_t longest = 1;
+    for (size_t i = 0; i < N; ++i) {
+      if (period[i] <= kTile) longest = std::max(longest, period[i]);  // the others divide it: all end with the same rows
     }
+    const int64_t block = kTile - kTile % longest;
+    std::array<bool, N> held{};
+    for (int64_t from = begin; from < end;) {
+      const int64_t phase = from % longest;
+      const int64_t count = std::min(phase ? longest - phase : block, end - from);
+      if (!(held[I] && ...)) {
+        for_each_run(plan, from, from + count, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t length) {
+          ((plan.dense[I] || held[I] ? void()
+                                     : gather(std::get<I>(tiles).data() + (position - from), std::get<I>(inputs) + offset[I],
+                                              plan.stride[I][plan.rank - 1], length)),
+           ...);
+        });
+      }
+      loop<0>(Inputs{(plan.dense[I] ? std::get<I>(inputs) + from : std::get<I>(tiles).data())...}, at(to, from), count, stream);
+      if (count == block) ((held[I] = plan.dense[I] || period[I] <= longest), ...);
+      from += count;
+    }
+  }
+
+  /// Gives after how many elements of the output an input begins again.
+  static int64_t period_of(const BroadcastPlan<N>& plan, size_t input) {
+    size_t axis = 0;
+    while (axis < plan.rank && plan.stride[input][axis] == 0) ++axis;
+    int64_t period = 1;
+    for (; axis < plan.rank; ++axis) period *= plan.extent[axis];
+    return period;
+  }
+
+  /// Is the number of elements that a tile holds, and how many may be written beyond them.
+  static constexpr int64_t kTile = (sizeof(T) + ...) <= 32 ? 512 : 256;
+  static constexpr int64_t kBeyond = 16;
+  using Tiles = std::tuple<std::array<T, kTile + kBeyond>...>;
+
+  /// Fills in whole vectors: what is written beyond is written again, or never read.
+  template <class E>
+  static void splat(E* to, E value, int64_t n) {
+    for (int64_t i = 0; i < n; i += kBeyond) std::fill_n(to + i, kBeyond, value);
   }
   template <class E>
   static void gather(E* to, const E* from, int64_t stride, int64_t n) {
-    if (stride == 0) std::fill_n(to, n, *from);
+    if (stride == 0) splat(to, *from, n);
     else std::copy_n(from, n, to);
   }
 

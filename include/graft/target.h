@@ -28,6 +28,7 @@
 #else
 #define GRAFT_INLINE inline __attribute__((always_inline))
 #endif
+#define GRAFT_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace graft {
 

@@ -525,9 +525,9 @@ std::string write_operator(const Operator& op) {
   sentence += ". ";
   std::vector<std::string> where;
   for (size_t i = 0; i < op.where.size() && i < 3; ++i) where.push_back(shown(op.where[i]));
-  sentence += "In " + (op.places == 1 ? "one place" : std::to_string(op.places) + " places");
+  sentence += "Serves " + (op.places == 1 ? "one place" : std::to_string(op.places) + " places");
   if (!where.empty())
-    sentence += ": " + join(where, ", ") + (size_t(op.places) > where.size() ? ", ..." : "");
+    sentence += ": " + join(where, ", ") + (size_t(op.places) > where.size() ? " and others" : "");
   sentence += ".";
   return comment(sentence) + "struct " + op.name + " {\n" +
          FunctionWriter(op.program, input_names_for(op.program, op.input_names)).write() + "};\n";

@@ -87,12 +87,12 @@ void compare_with(Trial& trial, const Variation& variation, const std::vector<co
 void check_attributes(Trial& trial, const std::vector<Taken>& taken) {
   const std::vector<const Taken*> cases = some_of(taken);
   if (cases.empty()) return;
-  for (const Variation& variation : varied_attributes(trial.subject)) {
+  for (const Variation& variation : varied_attributes(trial.subject, trial.attributes)) {
     if (!trial.has_time()) return;
     compare_with(trial, variation, cases);
   }
   const Case& one = cases.front()->one;
-  for (const Refusal& refusal : refused_attributes(trial.subject)) {
+  for (const Refusal& refusal : refused_attributes(trial.subject, trial.attributes)) {
     if (!trial.has_time()) return;
     trial.say(fmt::format("make a session although {}", refusal.what));
     std::optional<Session> session;

@@ -7,11 +7,14 @@
 #include <cstring>
 #include <optional>
 
+#include "verify/compare.h"
+
 namespace graft::check {
 using runtime::DataType;
 using runtime::element_as_double;
 using runtime::Shape;
 using runtime::Tensor;
+using verify::ulp_at;
 
 namespace {
 
@@ -49,13 +52,6 @@ double largest_number(DataType type) {
     default:
       return 0x1.fffffep127;
   }
-}
-
-/// Gives the distance between two neighbours of a type at a number.
-double ulp_at(DataType type, double value) {
-  const Format format = format_of(type);
-  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, format.least);
-  return std::ldexp(1.0, std::max(std::ilogb(value) - format.digits + 1, format.least));
 }
 
 int binade_of(double value) { return value == 0 ? -2000 : std::ilogb(value); }

@@ -1,6 +1,7 @@
 """`graft check`: planted faults are found and named, sound operators are not accused, bad calls are refused."""
 
 import json
+import re
 
 import pytest
 
@@ -8,10 +9,10 @@ import pytest
 @pytest.fixture(scope="session")
 def libraries(build):
     """Gives the libraries with and without planted faults."""
-    found = {name: build / f"libcheck_{name}.so" for name in ("faulty", "sound")}
+    found = {name: build / f"libcheck_{name}.so" for name in ("faulty", "stuck", "sound")}
     for library in found.values():
         if not library.exists():
-            pytest.fail(f"{library} is missing: build the targets check_faulty and check_sound", pytrace=False)
+            pytest.fail(f"{library} is missing: build the target {library.stem[3:]}", pytrace=False)
     return found
 
 
@@ -34,7 +35,8 @@ def faulty(run_graft, libraries):
 @pytest.mark.parametrize("operator, code", [
     ("EverySecond", "shape_function"), ("Twice", "race"), ("TwiceInBlocks", "race"), ("ReluOfNan", "edge_value"),
     ("AbsoluteZero", "edge_value"), ("Flushed", "edge_value"), ("Off", "wrong_value"), ("Counting", "not_deterministic"),
-    ("WritesItsInput", "in_place"), ("Shifted", "wrong_value"), ("DiesOfNothing", "crash"),
+    ("WritesItsInput", "in_place"), ("Shifted", "wrong_value"), ("DiesOfNothing", "crash"), ("Picky", "attribute"),
+    ("AlignedOnly", "entry_differs"), ("LookUp", "not_deterministic"),
 ])
 def test_a_planted_fault_is_found_and_no_other(faulty, operator, code):
     found, error = faulty
@@ -53,6 +55,20 @@ def test_a_finding_says_where_and_what(faulty):
     assert found["faulty:Shifted"]["wrong_value"]["attributes"] == "by=4"
     crash = found["faulty:DiesOfNothing"]["crash"]
     assert "run on x[0]" in crash["what"] and "SIGABRT" in crash["got"]
+
+
+def test_an_operator_that_does_not_come_back_is_ended(run_graft, libraries):
+    report, done = check(run_graft, libraries["stuck"], "--seconds", "2", code=1)
+    (finding,) = report["checked"][0]["findings"]
+    assert finding["code"] == "hang" and "run on x[8]" in finding["what"], finding
+    assert done.stderr.endswith("Stuck hang (float)\n")
+
+
+def test_every_code_has_a_planted_fault(faulty, root):
+    codes = set(re.findall(r"^\| `(\w+)`(?:, `(\w+)`)? \|", (root / "docs/reference/check.md").read_text(), re.MULTILINE))
+    codes = {code for pair in codes for code in pair if code}
+    found = {code for findings in faulty[0].values() for code in findings}
+    assert codes - found == {"hang", "refused"}  # a library of its own; what the SDK does not let one write
 
 
 def test_the_table_and_the_findings_are_printed(run_graft, libraries):

@@ -37,7 +37,7 @@ def test_every_cause_of_the_doctor_is_explained(root):
     assert re.findall(r"^\| `(\w+)` \| (.*?) \| .*\|$", page, re.MULTILINE) == causes
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/reference/doctor.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/reference/doctor.md", "docs/reference/verify.md", "docs/reference/check.md"])
 def test_links_lead_somewhere(page, root):
     for target in re.findall(r"\]\((?!http)([^)#]+)", (root / page).read_text()):
         assert ((root / page).parent / target).exists(), f"{page} links to {target}"

@@ -21,13 +21,18 @@ Operators portable_operators(const Analysis& analysis, const std::filesystem::pa
   const runtime::LibraryDescription described = runtime::describe_library(library);
   std::map<std::string, std::vector<std::string>> pool;  // by element type
   Operators operators{.library = library, .domain = "", .names = {}, .parameters = {}, .take_programs = true};
+  std::set<std::pair<std::string, std::string>>
+      taken;  // by functions of the model, which mean something else
+  for (const onnx::FunctionProto& function : analysis.model.proto.functions())
+    taken.emplace(function.domain(), function.name());
   for (const runtime::OperatorDescription& op : described.operators) {
     if (!op.name.starts_with("Fused_")) continue;
+    operators.domain = op.domain;
+    if (taken.count({op.domain, op.name})) continue;
     const std::string type = op.name.substr(6, op.name.rfind('_') - 6);
     pool[type].push_back(op.name);
-    operators.domain = op.domain;
   }
-  if (pool.empty())
+  if (operators.domain.empty())
     throw InputError(fmt::format(
         "{}: it has no operators that run programs (Fused_f32_0, ...); libgraft_ops has", library.string()));
   for (auto& [type, names] : pool) std::reverse(names.begin(), names.end());
@@ -82,6 +87,12 @@ std::vector<Parameter> parameters_of(const Analysis& analysis, const Operators& 
 Operators compiled_operators(const Analysis& analysis, const CompiledAs& as, std::string& compiler,
                              double& seconds) {
   Operators operators{.library = as.library, .domain = as.domain, .names = {}, .parameters = {}};
+  for (const onnx::FunctionProto& function : analysis.model.proto.functions()) {
+    if (function.domain() == as.domain)
+      throw InputError(fmt::format(
+          "{}: it has functions of the domain {} already: give the new operators another one with --domain",
+          analysis.model.file.string(), as.domain));
+  }
   std::vector<Operator> sources;
   std::set<std::string> taken;
   for (const Kind& kind : analysis.kinds) {
@@ -148,9 +159,7 @@ Candidate make_candidate(const Analysis& analysis, const Operators& operators,
 std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime, const Analysis& analysis,
                                const Operators& operators, const Candidate& candidate,
                                const std::vector<std::filesystem::path>& libraries) {
-  std::vector<std::filesystem::path> all = libraries;
-  all.push_back(operators.library);
-  const Optimised after = ask_for_optimised(runtime, candidate.file->file(), all, analysis.level);
+  const Optimised after = ask_for_optimised(runtime, candidate.file->file(), libraries, analysis.level);
   std::map<std::string, int> gone;
   for (const size_t at : candidate.sites) {
     const View& view = analysis.views[analysis.sites[at].view].view;

@@ -27,7 +27,7 @@ class Batch:
     """Many programs in one model, run together. bfloat16 goes in and out through Cast nodes: numpy has no such type."""
 
     def __init__(self):
-        self.nodes, self.inputs, self.outputs, self.feeds, self.count, self.results = [], [], [], {}, 0, []
+        self.nodes, self.inputs, self.inner, self.outputs, self.feeds, self.count, self.results = [], [], [], [], {}, 0, []
 
     def add(self, text, kinds, values, number=0):
         names, out_kinds = [], self.kinds_of_outputs(text)
@@ -45,6 +45,8 @@ class Batch:
         self.nodes.append(helper.make_node(f"Fused_{out_kinds[0]}_{number}", names, outs, domain="graft", name=f"node_{self.count}", program=text))
         for out, kind in zip(outs, out_kinds):
             if kind == "bf16":
+                # Before 1.17 ORT does not find the type behind an operator of several inputs by itself.
+                self.inner.append(helper.make_tensor_value_info(out, TensorProto.BFLOAT16, None))
                 self.nodes.append(helper.make_node("Cast", [out], [out + "f"], to=TensorProto.FLOAT))
                 out += "f"
             self.outputs.append(helper.make_tensor_value_info(out, TensorProto.FLOAT if kind == "bf16" else ELEMENT[kind], None))
@@ -57,7 +59,7 @@ class Batch:
         return [statements[int(v)][1] for v in statements[-1][1:]]
 
     def run(self, library, **options):
-        graph = helper.make_graph(self.nodes, "g", self.inputs, self.outputs)
+        graph = helper.make_graph(self.nodes, "g", self.inputs, self.outputs, value_info=self.inner)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("graft", 1)], ir_version=8)
         found = iter(ort.session(model, library, **options).run(None, self.feeds))
         return [[next(found) for _ in range(count)] for count in self.results]

@@ -235,17 +235,22 @@ void Engine::run_broadcast(Call& call) const {
     Frame frame(schedule_, bound, gathered, tile);
     for (size_t i = 0; i < inputs; ++i) frame[i] = const_cast<std::byte*>(call.inputs[i].data);
     for (size_t p = 0; p < gathered; ++p) frame[which[p]] = frame.gathered(p);
+    const uint64_t whole = ~(call.singles | call.partial) & (inputs == 64 ? ~uint64_t(0) : (uint64_t(1) << inputs) - 1);
     const auto run = [&](int64_t from, int64_t n) {
-      for (size_t i = 0; i < inputs; ++i) {
-        if (!(((call.singles | call.partial) >> i) & 1)) frame[i] = const_cast<std::byte*>(call.inputs[i].data) + size_t(from) * input_sizes_[i];
+      for (uint64_t rest = whole; rest; rest &= rest - 1) {
+        const size_t i = size_t(std::countr_zero(rest));
+        frame[i] = const_cast<std::byte*>(call.inputs[i].data) + size_t(from) * input_sizes_[i];
       }
       for (size_t i = 0; i < call.outputs.size(); ++i) frame[inputs + i] = call.outputs[i] + size_t(from) * output_sizes_[i];
       frame.run(n);
     };
     if (by_rows) {
       for_each_run(plan, begin, end, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t length) {
-        const int64_t pieces = (length + tile - 1) / tile;
-        const int64_t piece = ((length + pieces - 1) / pieces + 15) / 16 * 16;
+        int64_t piece = length;
+        if (length > tile) {  // pieces of one length
+          const int64_t pieces = (length + tile - 1) / tile;
+          piece = ((length + pieces - 1) / pieces + 15) / 16 * 16;
+        }
         for (int64_t done = 0; done < length; done += piece) {
           for (size_t p = 0; p < count; ++p) {
             const int64_t at = offset[p] + done * plan.stride[p][inner];

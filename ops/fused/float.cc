@@ -74,10 +74,10 @@ struct Gate {
     else return t * gate;
   }
 };
-/// The last five are constants; b and c may be one value, or c, or none.
+/// The last four are constants; b and c may be one value, or one of them, or none.
 template <Joined Form>
 constexpr const Family& gate =
-    make_family<Gate<Form>, float(float, float, float, float, float, float, float), 0b1111000, 0b1111010, 0b1111110>;
+    make_family<Gate<Form>, float(float, float, float, float, float, float, float), 0b1111000, 0b1111010, 0b1111100, 0b1111110>;
 
 struct SigmoidMul {
   static constexpr int cost = 8;

@@ -29,7 +29,7 @@ TEST(Program, IsReadAndWrittenAlike) {
   EXPECT_EQ(program.values[5].op, Op::clamp);
   EXPECT_EQ(program.values[5].operands, (std::array{2, 3, 4}));
   EXPECT_EQ(write_program(program), kHardSwish);
-  EXPECT_EQ(read_program("in   f32 ;\n relu f32\t0;;out 1;"), read_program("in f32; relu f32 0; out 1"));
+  EXPECT_EQ(read_program("in   f32 ;\n relu f32  0;;out 1;"), read_program("in f32; relu f32 0; out 1"));
 }
 
 TEST(Program, HasEveryOperatorOnce) {

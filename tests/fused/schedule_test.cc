@@ -38,7 +38,18 @@ TEST(Schedule, CompositesAreFound) {
   EXPECT_EQ(loops("in f32; sigmoid f32 0; mul f32 1 0; out 2"), 1u);
   EXPECT_EQ(loops("in f32; softplus f32 0; tanh f32 1; mul f32 0 2; out 3"), 1u);
   EXPECT_EQ(loops("in f32; k f32 1.4142135; k f32 1; k f32 0.5; div f32 0 1; erf f32 4; add f32 5 2; mul f32 0 6; mul f32 7 3; out 8"), 1u);
-  EXPECT_EQ(loops("in f32; k f32 1.5; k f32 1; k f32 0.5; div f32 0 1; erf f32 4; add f32 5 2; mul f32 0 6; mul f32 7 3; out 8"), 4u);  // no gelu
+  EXPECT_EQ(loops("in f32; k f32 1.5; k f32 1; k f32 0.5; div f32 0 1; erf f32 4; add f32 5 2; mul f32 0 6; mul f32 7 3; out 8"), 3u);  // no gelu
+}
+
+TEST(Schedule, FunctionsAreJoinedWithASumOrAProduct) {
+  for (const char* op : {"exp", "tanh", "sigmoid", "erf", "sqrt", "abs"}) {
+    const std::string name(op);
+    for (const char* binary : {"add", "mul"}) {
+      EXPECT_EQ(loops("in f32; k f32 3; " + std::string(binary) + " f32 0 1; " + name + " f32 2; out 3"), 1u) << name;
+      EXPECT_EQ(loops("in f32; in f32; " + name + " f32 1; " + std::string(binary) + " f32 0 2; out 3"), 1u) << name;
+    }
+  }
+  EXPECT_EQ(loops("in f32; k f32 3; add f32 0 1; floor f32 2; out 3"), 2u);
 }
 
 TEST(Schedule, WhatAnotherReadsIsNotJoined) {

@@ -219,6 +219,12 @@ JOINED = {
     "gelu": "k f32 1.4142135; k f32 1; k f32 0.5; div f32 0 1; erf f32 4; add f32 5 2; mul f32 0 6; mul f32 7 3; out 8",
     "gelu, half first": "k f32 0.70710677; k f32 1; k f32 0.5; mul f32 0 1; erf f32 4; add f32 2 5; mul f32 3 0; mul f32 7 6; out 8",
     "relu6": "k f32 0; k f32 6; max f32 0 1; min f32 3 2; out 4",
+    "exp of a product": "k f32 0.5; mul f32 0 1; exp f32 2; out 3",
+    "tanh of a sum, plus one": "k f32 0.5; k f32 1; add f32 0 1; tanh f32 3; add f32 4 2; out 5",
+    "the sigmoid of twice x": "k f32 2; mul f32 1 0; sigmoid f32 2; out 3",
+    "the root of a sum": "k f32 1; abs f32 0; add f32 2 1; sqrt f32 3; k f32 3; mul f32 4 5; out 6",
+    "a magnitude times a number": "k f32 -3; abs f32 0; mul f32 1 2; abs f32 3; add f32 4 1; abs f32 5; out 6",
+    "erf of a quotient, plus x": "k f32 8; div f32 0 1; erf f32 2; add f32 3 0; out 4",
     "1 - x": "k f32 1; sub f32 1 0; mul f32 2 0; out 3",
     "clamp, divided": "k f32 0; k f32 6; clamp f32 0 1 2; div f32 3 2; out 4",
 }

@@ -19,6 +19,8 @@ constexpr int64_t kLongestTile = 1024;
 constexpr int64_t kTileStep = 64;
 /// Is the length of a row from which on an input that is one value in each row is read as one.
 constexpr int64_t kLongRow = 64;
+/// Is how many times an input must fit into the outputs so that what is made of it alone is computed ahead.
+constexpr int64_t kSmallInput = 4;
 
 /// Gives memory for the time of a block: on the stack when it is little.
 template <class T, size_t Count>
@@ -132,13 +134,72 @@ struct Engine::Kept {
   Kept* next;
 };
 
-Engine::Engine(const Program& program) : schedule_(program) {
-  for (int i = 0; i < program.input_count(); ++i) input_sizes_.push_back(size_of(program.values[size_t(i)].type));
-  for (int output : program.outputs) output_sizes_.push_back(size_of(program.values[size_t(output)].type));
+/// Is what is computed of partial inputs alone, and the rest.
+struct Engine::Split {
+  uint64_t partial;
+  std::vector<std::pair<size_t, std::unique_ptr<Engine>>> parts;  ///< Input, and what it becomes.
+  std::unique_ptr<Engine> rest{};  ///< Null when there are no parts.
+  Split* next;
+};
+
+Engine::Engine(Schedule schedule) : schedule_(std::move(schedule)) {
+  for (size_t i = 0; i < schedule_.inputs(); ++i) input_sizes_.push_back(size_of(schedule_.input_type(i)));
+  for (size_t i = 0; i < schedule_.outputs(); ++i) output_sizes_.push_back(size_of(schedule_.output_type(i)));
 }
 
 Engine::~Engine() {
   for (Kept* kept = kept_; kept;) delete std::exchange(kept, kept->next);
+  for (Split* split = splits_; split;) delete std::exchange(split, split->next);
+}
+
+const Engine::Split& Engine::split_for(uint64_t partial) const {
+  Split* const head = splits_.load(std::memory_order_acquire);
+  for (Split* split = head; split; split = split->next) {
+    if (split->partial == partial) return *split;
+  }
+  auto made = std::make_unique<Split>(Split{partial, {}, nullptr, head});
+  std::optional<Schedule> rest;
+  for (size_t i = 0; i < schedule_.inputs(); ++i) {
+    if (!((partial >> i) & 1)) continue;
+    if (auto parts = (rest ? *rest : schedule_).split(i)) {
+      made->parts.emplace_back(i, std::make_unique<Engine>(std::move(parts->first)));
+      rest = std::move(parts->second);
+    }
+  }
+  if (rest) made->rest = std::make_unique<Engine>(std::move(*rest));
+  while (!splits_.compare_exchange_weak(made->next, made.get(), std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return *made.release();
+}
+
+/// Computes first what is made of small inputs alone. Says whether there was such a thing; then all is done.
+bool Engine::run_split(const Call& call) const {
+  uint64_t small = 0;
+  for (uint64_t rest = call.partial; rest; rest &= rest - 1) {
+    const size_t i = size_t(std::countr_zero(rest));
+    if (call.inputs[i].size * kSmallInput <= call.size) small |= uint64_t(1) << i;
+  }
+  if (small == 0) return false;
+  const Split& split = split_for(small);
+  if (split.rest == nullptr) return false;
+  Room<View, 16> inputs(call.inputs.size());
+  std::ranges::copy(call.inputs, inputs.data());
+  int64_t elements = 0;
+  for (const auto& [i, part] : split.parts) elements += (call.inputs[i].size * int64_t(part->output_sizes_[0]) + 63) / 64;
+  Room<Line, 8 * 1024 / 64> room{size_t(elements)};
+  Line* next = room.data();
+  for (const auto& [i, part] : split.parts) {
+    const View& input = call.inputs[i];
+    Room<View, 16> views(call.inputs.size());
+    for (size_t k = 0; k < call.inputs.size(); ++k) views[k] = View{input.data, {}, input.size};
+    std::byte* const result = next->bytes;
+    const std::array<int64_t, 1> shape{input.size};
+    part->run({views.data(), call.inputs.size()}, {&result, 1}, shape, call.pool);
+    inputs[i].data = result;
+    next += (input.size * int64_t(part->output_sizes_[0]) + 63) / 64;
+  }
+  split.rest->run({inputs.data(), call.inputs.size()}, call.outputs, call.shape, call.pool);
+  return true;
 }
 
 const Bound& Engine::bound_for(uint64_t singles, bool stream) const {
@@ -166,6 +227,7 @@ void Engine::run(std::span<const View> inputs, std::span<std::byte* const> outpu
   call.stream = bytes > graft::detail::last_cache_bytes();
   const int partial = std::popcount(call.partial);
   if (partial == 0) run_dense(call);
+  else if (run_split(call)) return;
   else if (partial <= 3) run_broadcast<4>(call);
   else if (partial <= 15) run_broadcast<16>(call);
   else run_broadcast<Schedule::kMaxInputs + 1>(call);
@@ -235,17 +297,22 @@ void Engine::run_broadcast(Call& call) const {
     Frame frame(schedule_, bound, gathered, tile);
     for (size_t i = 0; i < inputs; ++i) frame[i] = const_cast<std::byte*>(call.inputs[i].data);
     for (size_t p = 0; p < gathered; ++p) frame[which[p]] = frame.gathered(p);
+    const uint64_t whole = ~(call.singles | call.partial) & (inputs == 64 ? ~uint64_t(0) : (uint64_t(1) << inputs) - 1);
     const auto run = [&](int64_t from, int64_t n) {
-      for (size_t i = 0; i < inputs; ++i) {
-        if (!(((call.singles | call.partial) >> i) & 1)) frame[i] = const_cast<std::byte*>(call.inputs[i].data) + size_t(from) * input_sizes_[i];
+      for (uint64_t rest = whole; rest; rest &= rest - 1) {
+        const size_t i = size_t(std::countr_zero(rest));
+        frame[i] = const_cast<std::byte*>(call.inputs[i].data) + size_t(from) * input_sizes_[i];
       }
       for (size_t i = 0; i < call.outputs.size(); ++i) frame[inputs + i] = call.outputs[i] + size_t(from) * output_sizes_[i];
       frame.run(n);
     };
     if (by_rows) {
       for_each_run(plan, begin, end, [&](const std::array<int64_t, N>& offset, int64_t position, int64_t length) {
-        const int64_t pieces = (length + tile - 1) / tile;
-        const int64_t piece = ((length + pieces - 1) / pieces + 15) / 16 * 16;
+        int64_t piece = length;
+        if (length > tile) {  // pieces of one length
+          const int64_t pieces = (length + tile - 1) / tile;
+          piece = ((length + pieces - 1) / pieces + 15) / 16 * 16;
+        }
         for (int64_t done = 0; done < length; done += piece) {
           for (size_t p = 0; p < count; ++p) {
             const int64_t at = offset[p] + done * plan.stride[p][inner];

@@ -26,7 +26,8 @@ struct View {
 
 class Engine {
  public:
-  explicit Engine(const Program& program);
+  explicit Engine(const Program& program) : Engine(Schedule(program)) {}
+  explicit Engine(Schedule schedule);
   ~Engine();
 
   /// May be called by several threads at once.
@@ -35,7 +36,10 @@ class Engine {
  private:
   struct Call;
   struct Kept;
+  struct Split;
   const Bound& bound_for(uint64_t singles, bool stream) const;
+  bool run_split(const Call& call) const;
+  const Split& split_for(uint64_t partial) const;
   template <size_t N>
   void run_broadcast(Call& call) const;
   void run_dense(Call& call) const;
@@ -44,6 +48,7 @@ class Engine {
   std::vector<size_t> input_sizes_;   ///< Bytes of an element.
   std::vector<size_t> output_sizes_;
   mutable std::atomic<Kept*> kept_{nullptr};  ///< Bound schedules, a list that only grows at its head.
+  mutable std::atomic<Split*> splits_{nullptr};
 };
 
 }  // namespace graft::fused

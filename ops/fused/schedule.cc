@@ -62,6 +62,46 @@ std::vector<bool> Schedule::find_ones(uint64_t singles) const {
   return one;
 }
 
+std::optional<std::pair<Schedule, Schedule>> Schedule::split(size_t input) const {
+  const std::vector<int> used = uses();
+  std::vector<bool> alone(items_.size());  // made of this input and constants
+  alone[input] = true;
+  for (size_t v = inputs_; v < items_.size(); ++v) {
+    bool any = false, all = true;
+    for (int k = 0; k < arity(int(v)); ++k) {
+      const int operand = items_[v].operands[size_t(k)];
+      any = any || alone[size_t(operand)];
+      all = all && (alone[size_t(operand)] || is_constant(operand));
+    }
+    alone[v] = any && all;
+  }
+  int last = -1;  // what others read of it
+  const auto is_read = [&](int v) {
+    if (!alone[size_t(v)]) return true;
+    const bool first = last < 0 || last == v;
+    last = v;
+    return first;
+  };
+  bool one = true;
+  for (int output : outputs_) one = one && is_read(output);
+  for (size_t v = inputs_; v < items_.size(); ++v) {
+    for (int k = 0; k < arity(int(v)) && used[v] && !alone[v]; ++k) one = one && is_read(items_[v].operands[size_t(k)]);
+  }
+  if (!one || last < 0 || size_t(last) == input) return {};
+  std::pair<Schedule, Schedule> parts{*this, *this};
+  parts.first.outputs_ = {last};
+  parts.first.output_types_ = {items_[size_t(last)].type};
+  Schedule& rest = parts.second;
+  rest.items_[input] = {.op = Op::input, .type = items_[size_t(last)].type};
+  for (size_t v = inputs_; v < items_.size(); ++v) {
+    for (int& operand : rest.items_[v].operands) {
+      if (!alone[v] && operand == last) operand = int(input);
+    }
+  }
+  std::ranges::replace(rest.outputs_, last, int(input));
+  return parts;
+}
+
 // ---- binding ---------------------------------------------------------------------------------------------------------
 
 /// Makes the steps: gives every value a place, and every step the variant that fits its operands.

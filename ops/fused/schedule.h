@@ -11,7 +11,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "family.h"
@@ -44,6 +46,14 @@ class Schedule {
   static constexpr size_t kMaxInputs = 64;
   size_t inputs() const { return inputs_; }
   size_t outputs() const { return outputs_.size(); }
+  Type input_type(size_t i) const { return items_[i].type; }
+  Type output_type(size_t i) const { return output_types_[i]; }
+
+  /// Takes out what is computed of one input alone, when a single value comes of it: a schedule for that value, and one for
+  /// the rest, whose input i is that value. For an input that is small beside the outputs: sigmoid(gate) * x computes the
+  /// sigmoids of a gate once, and not for each element that it broadcasts to.
+  std::optional<std::pair<Schedule, Schedule>> split(size_t i) const;
+
   /// Bit i of `singles` says that input i is one value; `stream` that outputs pass the caches.
   Bound bind(uint64_t singles, bool stream) const;
 

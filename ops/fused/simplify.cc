@@ -188,7 +188,7 @@ class Joiner {
     one_ = s_.find_ones(singles);
     for (size_t v = s_.items_.size(); v-- > s_.inputs_;) {
       if (uses_[v] == 0 || one_[v]) continue;
-      if (join_gate(int(v)) || join_mul(int(v)) || join_div(int(v)) || join_clamp(int(v)) || join_pair(int(v))) {
+      if (join_gate(int(v)) || join_mul(int(v)) || join_div(int(v)) || join_clamp(int(v)) || join_pair(int(v)) || join_unary(int(v))) {
         uses_ = s_.uses();
         one_.resize(s_.items_.size(), true);  // constants
       }
@@ -326,7 +326,6 @@ class Joiner {
   bool join_mul(int v) {
     if (!is(v, Op::mul)) return false;
     return either(v, [&](int c, int z) {
-      if (inner(c, Op::sigmoid)) return become(v, joined(Joined::sigmoid_mul), {operand(c, 0), z});
       if (!is_clamp(c) || !inner(c, Op::clamp)) return false;
       const Head h = head_of(operand(c, 0));
       const int low = operand(c, 1), high = operand(c, 2);
@@ -363,6 +362,25 @@ class Joiner {
           }
         }
       }
+    }
+    return false;
+  }
+
+  /// unary(a + b), unary(a * b), unary(a) + b, unary(a) * b.
+  bool join_unary(int v) {
+    const Op op = s_.items_[size_t(v)].op;
+    for (Op binary : {Op::add, Op::mul}) {
+      const int x = operand(v, 0);
+      if (s_.arity(v) == 1 && is(v, op) && inner(x, binary)) {
+        if (const Family* family = unary_of(op, binary)) return become(v, *family, {operand(x, 0), operand(x, 1)});
+      }
+      if (!is(v, binary)) continue;
+      const bool found = either(v, [&](int u, int b) {
+        const Op unary = s_.items_[size_t(u)].op;
+        const Family* family = inner(u, unary) ? binary_of(binary, unary) : nullptr;
+        return family && become(v, *family, {operand(u, 0), b});
+      });
+      if (found) return true;
     }
     return false;
   }

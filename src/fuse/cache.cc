@@ -48,7 +48,8 @@ bool Cache::take(const std::string& key, const fs::path& to) const {
   std::ifstream stream(kept, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   // A full disk may cut a file, and an empty one is an object to the linker.
-  if (!stream || bytes.size() < kDigits || Digest().add(std::string_view(bytes).substr(kDigits)).text() != bytes.substr(0, kDigits))
+  if (!stream || bytes.size() < kDigits ||
+      Digest().add(std::string_view(bytes).substr(kDigits)).text() != bytes.substr(0, kDigits))
     return false;
   runtime::write_file(to, std::string_view(bytes).substr(kDigits));
   std::error_code ignored;

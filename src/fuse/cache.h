@@ -24,16 +24,18 @@ class Digest {
 /// Gives $XDG_CACHE_HOME/graft or ~/.cache/graft; empty when neither is known.
 std::filesystem::path cache_folder();
 
-/// Is a folder of such files. Several runs may use it at once: a file appears whole or not at all. One that cannot be written
-/// is no error: nothing is kept then.
+/// Is a folder of such files. Several runs may use it at once: a file appears whole or not at all. One that
+/// cannot be written is no error: nothing is kept then.
 class Cache {
  public:
   explicit Cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Copies what is kept under the key; false when there is nothing, or not all of it.
   bool take(const std::string& key, const std::filesystem::path& to) const;
-  /// Keeps a copy of a file, and removes the files that were not taken for longest when all are more than `most` bytes.
-  void keep(const std::string& key, const std::filesystem::path& from, uintmax_t most = uintmax_t(256) << 20) const;
+  /// Keeps a copy of a file, and removes the files that were not taken for longest when all are more than
+  /// `most` bytes.
+  void keep(const std::string& key, const std::filesystem::path& from,
+            uintmax_t most = uintmax_t(256) << 20) const;
 
  private:
   void remove_oldest(uintmax_t most) const;

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kInstall =
-    "install one (Debian, Ubuntu: `apt install g++`; Fedora: `dnf install gcc-c++`), or name it with --compiler or $CXX";
+    "install one (Debian, Ubuntu: `apt install g++`; Fedora: `dnf install gcc-c++`), or name it with "
+    "--compiler or $CXX";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -45,13 +46,16 @@ std::string examine(const std::string& program, Compiler& compiler) {
   compiler.program = program;
   compiler.clang = number("__clang__") != 0;
   const std::array<long, 3> version =
-      compiler.clang ? std::array{number("__clang_major__"), number("__clang_minor__"), number("__clang_patchlevel__")}
-                     : std::array{number("__GNUC__"), number("__GNUC_MINOR__"), number("__GNUC_PATCHLEVEL__")};
+      compiler.clang
+          ? std::array{number("__clang_major__"), number("__clang_minor__"), number("__clang_patchlevel__")}
+          : std::array{number("__GNUC__"), number("__GNUC_MINOR__"), number("__GNUC_PATCHLEVEL__")};
   if (version[0] == 0) return "is neither g++ nor clang++";
-  compiler.name = fmt::format("{} {}.{}.{}", compiler.clang ? "clang++" : "g++", version[0], version[1], version[2]);
+  compiler.name =
+      fmt::format("{} {}.{}.{}", compiler.clang ? "clang++" : "g++", version[0], version[1], version[2]);
   const long least = compiler.clang ? 14 : 11;
   if (version[0] < least)
-    return fmt::format("is {}, too old: {} {} is the least", compiler.name, compiler.clang ? "clang++" : "g++", least);
+    return fmt::format("is {}, too old: {} {} is the least", compiler.name,
+                       compiler.clang ? "clang++" : "g++", least);
   compiler.identity = macros.output;
   return "";
 }
@@ -70,8 +74,10 @@ bool is_sdk(const fs::path& folder) {
 fs::path find_sdk(const CompileOptions& options) {
   const auto required = [](const fs::path& folder, const std::string& who) {
     if (!is_sdk(folder))
-      throw InputError(fmt::format("{}: {} names it as Graft's SDK, but it has no include/graft/graft.h and "
-                                   "cmake/flags.txt", folder.string(), who));
+      throw InputError(
+          fmt::format("{}: {} names it as Graft's SDK, but it has no include/graft/graft.h and "
+                      "cmake/flags.txt",
+                      folder.string(), who));
     return folder;
   };
   if (!options.sdk.empty()) return required(options.sdk, "--sdk");
@@ -83,8 +89,9 @@ fs::path find_sdk(const CompileOptions& options) {
 #if defined(GRAFT_SDK_FOLDER)
   if (is_sdk(GRAFT_SDK_FOLDER)) return GRAFT_SDK_FOLDER;
 #endif
-  throw InputError("Graft's SDK (include/graft/graft.h and cmake/flags.txt) was not found beside this command: name its "
-                   "folder with the environment variable GRAFT_SDK");
+  throw InputError(
+      "Graft's SDK (include/graft/graft.h and cmake/flags.txt) was not found beside this command: name its "
+      "folder with the environment variable GRAFT_SDK");
 }
 
 fs::path find_ort_headers(const CompileOptions& options, const fs::path& sdk) {
@@ -105,13 +112,16 @@ fs::path find_ort_headers(const CompileOptions& options, const fs::path& sdk) {
   folders.emplace_back(GRAFT_ORT_FOLDER);
 #endif
   for (const char* prefix : {"/usr/include", "/usr/local/include"}) {
-    for (const char* sub : {"onnxruntime", "onnxruntime/core/session", ""}) folders.push_back(fs::path(prefix) / sub);
+    for (const char* sub : {"onnxruntime", "onnxruntime/core/session", ""})
+      folders.push_back(fs::path(prefix) / sub);
   }
   for (const fs::path& folder : folders) {
     if (has(folder)) return folder;
   }
-  throw InputError("onnxruntime_c_api.h was not found: install ONNX Runtime's headers (Debian: libonnxruntime-dev), or set "
-                   "ONNXRUNTIME_ROOT to an unpacked ONNX Runtime release");
+  throw InputError(
+      "onnxruntime_c_api.h was not found: install ONNX Runtime's headers (Debian: libonnxruntime-dev), or "
+      "set "
+      "ONNXRUNTIME_ROOT to an unpacked ONNX Runtime release");
 }
 
 /// Reads the flags of these groups in cmake/flags.txt, which graft_add_library reads too.
@@ -153,7 +163,8 @@ std::string first_error(const std::string& output) {
   std::istringstream lines(output);
   std::string first;
   for (std::string line; std::getline(lines, line);) {
-    if (line.find("error:") != std::string::npos || line.find("undefined reference") != std::string::npos) return line;
+    if (line.find("error:") != std::string::npos || line.find("undefined reference") != std::string::npos)
+      return line;
     if (first.empty()) first = line;
   }
   return first.empty() ? "it says nothing" : first;
@@ -240,8 +251,9 @@ class Workshop {
     if (failed_.exchange(true)) return;
     output_ = with_paths(result.output, options_.shown_source);
     error_ = result.exit_code >= 128
-                 ? fmt::format("{}: {} was ended by signal {}", options_.shown_source.empty() ? source : options_.shown_source,
-                               compiler_.name, result.exit_code - 128)
+                 ? fmt::format("{}: {} was ended by signal {}",
+                               options_.shown_source.empty() ? source : options_.shown_source, compiler_.name,
+                               result.exit_code - 128)
                  : fmt::format("{} ({})", first_error(output_), compiler_.name);
   }
 
@@ -281,8 +293,14 @@ Compiler find_compiler(const std::string& wanted) {
 
 std::vector<std::string> compile_flags(const Compiler& compiler, const CompileOptions& options, bool entry) {
   const fs::path sdk = find_sdk(options);
-  std::vector<std::string> flags{"-std=c++20", "-DNDEBUG", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden",
-                                 "-DGRAFT_SEPARATE_ENTRY", "-I" + (sdk / "include").string(), "-isystem",
+  std::vector<std::string> flags{"-std=c++20",
+                                 "-DNDEBUG",
+                                 "-fPIC",
+                                 "-fvisibility=hidden",
+                                 "-fvisibility-inlines-hidden",
+                                 "-DGRAFT_SEPARATE_ENTRY",
+                                 "-I" + (sdk / "include").string(),
+                                 "-isystem",
                                  find_ort_headers(options, sdk).string()};
   std::vector<std::string> groups{"library", "loops", compiler.clang ? "clang" : "gnu"};
   if (entry) groups.emplace_back("entry");
@@ -298,16 +316,19 @@ std::vector<std::string> link_flags(const CompileOptions& options) {
   return flags;
 }
 
-Compiled compile_library(const std::vector<fs::path>& sources, const fs::path& library, const CompileOptions& options) {
+Compiled compile_library(const std::vector<fs::path>& sources, const fs::path& library,
+                         const CompileOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const Compiler compiler = find_compiler(options.compiler);
   const fs::path sdk = find_sdk(options);
   const fs::path ort_headers = find_ort_headers(options, sdk);
-  const Cache cache(options.use_cache ? (options.cache_folder.empty() ? cache_folder() : options.cache_folder) : fs::path());
+  const Cache cache(options.use_cache ? (options.cache_folder.empty() ? cache_folder() : options.cache_folder)
+                                      : fs::path());
   const runtime::ScratchFolder scratch;
 
   std::vector<Job> jobs;
-  for (size_t i = 0; i < sources.size(); ++i) jobs.push_back({sources[i], scratch.path() / fmt::format("{}.o", i), false});
+  for (size_t i = 0; i < sources.size(); ++i)
+    jobs.push_back({sources[i], scratch.path() / fmt::format("{}.o", i), false});
   jobs.push_back({sdk / "cmake/entry.cc", scratch.path() / "entry.o", true});
   Compiled compiled;
   Workshop(compiler, options, cache, digest_of_headers(sdk, ort_headers)).run(jobs, compiled);
@@ -322,7 +343,8 @@ Compiled compile_library(const std::vector<fs::path>& sources, const fs::path& l
   std::error_code error;
   if (linked.exit_code != 0) {
     fs::remove(beside, error);
-    throw CompileError(fmt::format("{}: linking failed: {} ({})", library.string(), first_error(linked.output), compiler.name),
+    throw CompileError(fmt::format("{}: linking failed: {} ({})", library.string(),
+                                   first_error(linked.output), compiler.name),
                        linked.output);
   }
   fs::rename(beside, library, error);

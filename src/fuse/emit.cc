@@ -31,10 +31,10 @@ std::string join(const std::vector<std::string>& parts, std::string_view between
   return text;
 }
 
-// ---- numbers -----------------------------------------------------------------------------------------------------
+// ---- numbers
+// -----------------------------------------------------------------------------------------------------
 
-template <class T>
-std::string shortest(T number) {
+template <class T> std::string shortest(T number) {
   std::array<char, 40> buffer{};
   std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr);
   if (const size_t e = text.find('e'); e != std::string::npos) {  // 1e+05, 1e-05
@@ -47,7 +47,8 @@ std::string shortest(T number) {
   return text;
 }
 
-/// Writes a constant as a literal that is rounded to its type, once; `exact_type` makes it one of C++'s type too.
+/// Writes a constant as a literal that is rounded to its type, once; `exact_type` makes it one of C++'s type
+/// too.
 std::string literal(Type type, double number, bool exact_type = false) {
   if (type == Type::boolean) return number != 0 ? "true" : "false";
   if (type == Type::i32 || type == Type::i64) {
@@ -68,16 +69,19 @@ std::string literal(Type type, double number, bool exact_type = false) {
     if (float(std::strtod(text.c_str(), nullptr)) != float(number)) text = shortest(number);
   }
   const bool whole = text.find_first_of(".e") == std::string::npos;
-  if (whole && (exact_type || std::signbit(number) > (number < 0) || std::fabs(number) > 2147483647.0)) text += ".0";
+  if (whole && (exact_type || std::signbit(number) > (number < 0) || std::fabs(number) > 2147483647.0))
+    text += ".0";
   return exact_type && type != Type::f64 ? text + "f" : text;
 }
 
-// ---- functions ---------------------------------------------------------------------------------------------------
+// ---- functions
+// ---------------------------------------------------------------------------------------------------
 
 /// Is a piece of C++, and how tightly its outermost operator binds.
 struct Text {
   std::string text;
-  int looseness = 0;  ///< 0 a name or a call, 1 unary, 2 product, 3 sum, 4 comparison, 5 equality, 6 and, 7 or
+  int looseness =
+      0;  ///< 0 a name or a call, 1 unary, 2 product, 3 sum, 4 comparison, 5 equality, 6 and, 7 or
 };
 
 struct Infix {
@@ -87,38 +91,57 @@ struct Infix {
 
 Infix infix_of(Op op) {
   switch (op) {
-    case Op::mul: return {"*", 2};
-    case Op::div: return {"/", 2};
-    case Op::add: return {"+", 3};
-    case Op::sub: return {"-", 3};
-    case Op::less: return {"<", 4};
-    case Op::less_equal: return {"<=", 4};
-    case Op::greater: return {">", 4};
-    case Op::greater_equal: return {">=", 4};
-    case Op::equal: return {"==", 5};
-    case Op::logical_xor: return {"!=", 5};
-    case Op::logical_and: return {"&&", 6};
-    case Op::logical_or: return {"||", 7};
-    default: return {"", 0};
+    case Op::mul:
+      return {"*", 2};
+    case Op::div:
+      return {"/", 2};
+    case Op::add:
+      return {"+", 3};
+    case Op::sub:
+      return {"-", 3};
+    case Op::less:
+      return {"<", 4};
+    case Op::less_equal:
+      return {"<=", 4};
+    case Op::greater:
+      return {">", 4};
+    case Op::greater_equal:
+      return {">=", 4};
+    case Op::equal:
+      return {"==", 5};
+    case Op::logical_xor:
+      return {"!=", 5};
+    case Op::logical_and:
+      return {"&&", 6};
+    case Op::logical_or:
+      return {"||", 7};
+    default:
+      return {"", 0};
   }
 }
 
-std::string in_parentheses_if(bool wanted, const std::string& text) { return wanted ? "(" + text + ")" : text; }
+std::string in_parentheses_if(bool wanted, const std::string& text) {
+  return wanted ? "(" + text + ")" : text;
+}
 
 /// Writes the call operator of a program.
 class FunctionWriter {
  public:
   FunctionWriter(const fused::Program& program, const std::vector<std::string>& input_names)
-      : graph_(simplify(program)), texts_(graph_.nodes.size()), names_(input_names.begin(), input_names.end()) {
+      : graph_(simplify(program)),
+        texts_(graph_.nodes.size()),
+        names_(input_names.begin(), input_names.end()) {
     for (size_t i = 0; i < input_names.size(); ++i) texts_[i].text = input_names[i];
     parameters_ = input_names;
   }
 
   std::string write() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (graph_.uses[i] == 0 || graph_.nodes[i].op == Op::input || graph_.nodes[i].op == Op::constant) continue;
+      if (graph_.uses[i] == 0 || graph_.nodes[i].op == Op::input || graph_.nodes[i].op == Op::constant)
+        continue;
       texts_[i] = write_node(graph_.nodes[i]);
-      for (int child; texts_[i].text.size() > kExpressionWidth && (child = longest_operand(graph_.nodes[i])) >= 0;) {
+      for (int child;
+           texts_[i].text.size() > kExpressionWidth && (child = longest_operand(graph_.nodes[i])) >= 0;) {
         give_name(child);
         texts_[i] = write_node(graph_.nodes[i]);
       }
@@ -167,8 +190,8 @@ class FunctionWriter {
   Text write_infix(const Value& node, const Infix& infix) const {
     const Value& right = graph_.nodes[size_t(node.operands[1])];
     std::string sign(infix.sign);
-    // Subtraction and division do not associate, and a product of floats is rounded in its order. g++ asks for parentheses
-    // where && stands in ||, and readers where comparisons stand in comparisons.
+    // Subtraction and division do not associate, and a product of floats is rounded in its order. g++ asks
+    // for parentheses where && stands in ||, and readers where comparisons stand in comparisons.
     const int inner = infix.looseness >= 6 ? 5 : 3;
     const int left_looseness = infix.looseness >= 4 ? inner : infix.looseness;
     const int right_looseness = infix.looseness >= 4 ? inner : infix.looseness - 1;
@@ -190,8 +213,10 @@ class FunctionWriter {
 
   static std::string function_of(const Value& node) {
     switch (node.op) {
-      case Op::cast: return "cast<" + std::string(cpp_type(node.type)) + ">";
-      default: return std::string(fused::info_of(node.op)->name);
+      case Op::cast:
+        return "cast<" + std::string(cpp_type(node.type)) + ">";
+      default:
+        return std::string(fused::info_of(node.op)->name);
     }
   }
 
@@ -200,7 +225,9 @@ class FunctionWriter {
     int longest = -1;
     size_t most = 12;
     for (const int index : node.operands) {
-      if (index < 0 || graph_.nodes[size_t(index)].op == Op::constant || graph_.nodes[size_t(index)].op == Op::input) continue;
+      if (index < 0 || graph_.nodes[size_t(index)].op == Op::constant ||
+          graph_.nodes[size_t(index)].op == Op::input)
+        continue;
       const std::string& text = texts_[size_t(index)].text;
       if (text.find_first_of("( ") == std::string::npos || text.size() <= most) continue;
       longest = index;
@@ -228,52 +255,87 @@ class FunctionWriter {
       if (node.op == Op::mul && role.find("scale") == 0) return "scaled";
     }
     switch (node.op) {
-      case Op::neg: return "negated";
-      case Op::abs: return "magnitude";
-      case Op::sign: return "direction";
+      case Op::neg:
+        return "negated";
+      case Op::abs:
+        return "magnitude";
+      case Op::sign:
+        return "direction";
       case Op::floor:
       case Op::ceil:
-      case Op::round: return "whole";
-      case Op::sqrt: return "root";
-      case Op::reciprocal: return "inverse";
-      case Op::exp: return "power";
-      case Op::expm1: return "growth";
+      case Op::round:
+        return "whole";
+      case Op::sqrt:
+        return "root";
+      case Op::reciprocal:
+        return "inverse";
+      case Op::exp:
+        return "power";
+      case Op::expm1:
+        return "growth";
       case Op::log:
-      case Op::log1p: return "logarithm";
-      case Op::sin: return "sine";
-      case Op::cos: return "cosine";
-      case Op::tanh: return "bent";
-      case Op::sigmoid: return "gate";
-      case Op::relu: return "positive";
+      case Op::log1p:
+        return "logarithm";
+      case Op::sin:
+        return "sine";
+      case Op::cos:
+        return "cosine";
+      case Op::tanh:
+        return "bent";
+      case Op::sigmoid:
+        return "gate";
+      case Op::relu:
+        return "positive";
       case Op::softplus:
       case Op::silu:
       case Op::gelu:
       case Op::gelu_tanh:
       case Op::mish:
-      case Op::erf: return "activated";
-      case Op::isnan: return "missing";
-      case Op::isinf: return "infinite";
-      case Op::logical_not: return "inverted";
-      case Op::cast: return node.type == Type::boolean ? "present" : "converted";
-      case Op::add: return "sum";
-      case Op::sub: return "difference";
-      case Op::mul: return "product";
-      case Op::div: return "quotient";
-      case Op::min: return "smaller";
-      case Op::max: return "larger";
-      case Op::pow: return "power";
+      case Op::erf:
+        return "activated";
+      case Op::isnan:
+        return "missing";
+      case Op::isinf:
+        return "infinite";
+      case Op::logical_not:
+        return "inverted";
+      case Op::cast:
+        return node.type == Type::boolean ? "present" : "converted";
+      case Op::add:
+        return "sum";
+      case Op::sub:
+        return "difference";
+      case Op::mul:
+        return "product";
+      case Op::div:
+        return "quotient";
+      case Op::min:
+        return "smaller";
+      case Op::max:
+        return "larger";
+      case Op::pow:
+        return "power";
       case Op::mod:
-      case Op::fmod: return "rest";
-      case Op::equal: return "same";
+      case Op::fmod:
+        return "rest";
+      case Op::equal:
+        return "same";
       case Op::less:
-      case Op::less_equal: return "below";
+      case Op::less_equal:
+        return "below";
       case Op::greater:
-      case Op::greater_equal: return "above";
-      case Op::logical_and: return "both";
-      case Op::logical_or: return "either";
-      case Op::logical_xor: return "differs";
-      case Op::where: return "chosen";
-      default: return "value";
+      case Op::greater_equal:
+        return "above";
+      case Op::logical_and:
+        return "both";
+      case Op::logical_or:
+        return "either";
+      case Op::logical_xor:
+        return "differs";
+      case Op::where:
+        return "chosen";
+      default:
+        return "value";
     }
   }
 
@@ -318,7 +380,8 @@ class FunctionWriter {
   std::vector<std::string> statements_;
 };
 
-// ---- names -------------------------------------------------------------------------------------------------------
+// ---- names
+// -------------------------------------------------------------------------------------------------------
 
 /// Lists what a program computes, in order: "Mul", "Add", "HardSwish".
 std::vector<std::string> parts_of(const fused::Program& program) {
@@ -339,26 +402,32 @@ std::vector<std::string> parts_of(const fused::Program& program) {
   return parts;
 }
 
-/// Says the same with fewer words: a row of one operator is said once, casts are left out where there is more.
+/// Says the same with fewer words: a row of one operator is said once, casts are left out where there is
+/// more.
 std::vector<std::string> fewer(std::vector<std::string> parts, size_t most) {
   if (parts.size() > 1) {
     std::vector<std::string> kept;
-    std::copy_if(parts.begin(), parts.end(), std::back_inserter(kept), [](const auto& part) { return part != "Cast"; });
+    std::copy_if(parts.begin(), parts.end(), std::back_inserter(kept),
+                 [](const auto& part) { return part != "Cast"; });
     if (!kept.empty()) parts = kept;
   }
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-  if (parts.size() > most) parts.erase(parts.begin() + long(most) / 2, parts.end() - (long(most) - long(most) / 2));
+  if (parts.size() > most)
+    parts.erase(parts.begin() + long(most) / 2, parts.end() - (long(most) - long(most) / 2));
   return parts;
 }
 
-// ---- files -------------------------------------------------------------------------------------------------------
+// ---- files
+// -------------------------------------------------------------------------------------------------------
 
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n') result += "; ";
-    else result += c;
+    if (c == '\n')
+      result += "; ";
+    else
+      result += c;
   }
   return result + "\"";
 }
@@ -455,7 +524,8 @@ std::string write_operator(const Operator& op) {
   std::vector<std::string> where;
   for (size_t i = 0; i < op.where.size() && i < 3; ++i) where.push_back(shown(op.where[i]));
   sentence += "Serves " + (op.places == 1 ? "one place" : std::to_string(op.places) + " places");
-  if (!where.empty()) sentence += ": " + join(where, ", ") + (size_t(op.places) > where.size() ? " and others" : "");
+  if (!where.empty())
+    sentence += ": " + join(where, ", ") + (size_t(op.places) > where.size() ? " and others" : "");
   sentence += ".";
   return comment(sentence) + "struct " + op.name + " {\n" +
          FunctionWriter(op.program, input_names_for(op.program, op.input_names)).write() + "};\n";
@@ -465,8 +535,10 @@ std::string write_header(const std::string& made_from) {
   return comment("Operators that `graft fuse` made of " + shown(made_from) +
                  ": each computes in one pass over memory what several nodes did.") +
          "//\n" +
-         comment("Keep this file and edit it as you like. graft_add_library builds it, and `graft inject --library` puts its "
-                 "operators into a model again.") +
+         comment(
+             "Keep this file and edit it as you like. graft_add_library builds it, and `graft inject "
+             "--library` puts its "
+             "operators into a model again.") +
          "#include <graft/graft.h>\nusing namespace graft;\n\n";
 }
 
@@ -474,13 +546,15 @@ long count_lines(const std::string& text) { return std::count(text.begin(), text
 
 }  // namespace
 
-std::vector<std::string> input_names_for(const fused::Program& program, const std::vector<std::string>& wanted) {
+std::vector<std::string> input_names_for(const fused::Program& program,
+                                         const std::vector<std::string>& wanted) {
   const size_t count = size_t(program.input_count());
   std::vector<std::string> names;
   std::set<std::string> taken;
   for (size_t i = 0; i < count; ++i) {
     std::string name = i < wanted.size() ? as_identifier(wanted[i]) : "";
-    if (name.empty()) name = i == 0 && program.values[i].type != Type::boolean ? "x" : role_of(program, int(i));
+    if (name.empty())
+      name = i == 0 && program.values[i].type != Type::boolean ? "x" : role_of(program, int(i));
     name = unlike(name, taken);
     taken.insert(name);
     names.push_back(name);
@@ -494,12 +568,14 @@ std::string name_for(const fused::Program& program, std::set<std::string>& taken
   if (is_sdk_type(name)) name += "Of";
   std::string chosen = name;
   for (int number = 2; !taken.insert(chosen).second; ++number) {
-    chosen = name + (std::isdigit(static_cast<unsigned char>(name.back())) ? "_" : "") + std::to_string(number);
+    chosen =
+        name + (std::isdigit(static_cast<unsigned char>(name.back())) ? "_" : "") + std::to_string(number);
   }
   return chosen;
 }
 
-std::string write_source(const std::string& domain, const std::vector<Operator>& operators, const std::string& made_from) {
+std::string write_source(const std::string& domain, const std::vector<Operator>& operators,
+                         const std::string& made_from) {
   std::string text = write_header(made_from);
   for (const Operator& op : operators) text += write_operator(op) + "\n";
   text += "GRAFT_OPS(m, " + quoted(domain) + ") {\n";
@@ -541,7 +617,9 @@ std::vector<std::string> write_parts(const std::string& domain, const std::vecto
     weights[least] += weight(i);
   }
   std::vector<std::string> files;
-  const auto line = [&](long number) { return "#line " + std::to_string(number) + " " + quoted(path) + "\n"; };
+  const auto line = [&](long number) {
+    return "#line " + std::to_string(number) + " " + quoted(path) + "\n";
+  };
   for (auto& group : groups) {
     std::sort(group.begin(), group.end());
     std::string text = "#include <graft/graft.h>\nusing namespace graft;\n";

@@ -14,59 +14,99 @@ using fused::Type;
 using fused::Value;
 
 /// Computes an operator of constants as a loop would, in the type that a loop computes in.
-template <class C>
-double compute(Op op, double a, double b, double c) {
+template <class C> double compute(Op op, double a, double b, double c) {
   const Scalar<C> x{C(a)};
   const Scalar<C> y{C(b)};
   const Scalar<C> z{C(c)};
   const auto number = [](Scalar<C> result) { return double(result.value); };
   switch (op) {
-    case Op::neg: return number(-x);
-    case Op::abs: return number(abs(x));
-    case Op::sign: return number(sign(x));
-    case Op::relu: return number(relu(x));
-    case Op::add: return number(x + y);
-    case Op::sub: return number(x - y);
-    case Op::mul: return number(x * y);
-    case Op::div: return number(x / y);
-    case Op::min: return number(min(x, y));
-    case Op::max: return number(max(x, y));
-    case Op::fmod: return number(fmod(x, y));
-    case Op::clamp: return number(clamp(x, y, z));
-    case Op::equal: return (x == y).value;
-    case Op::less: return (x < y).value;
-    case Op::less_equal: return (x <= y).value;
-    case Op::greater: return (x > y).value;
-    case Op::greater_equal: return (x >= y).value;
-    default: break;
+    case Op::neg:
+      return number(-x);
+    case Op::abs:
+      return number(abs(x));
+    case Op::sign:
+      return number(sign(x));
+    case Op::relu:
+      return number(relu(x));
+    case Op::add:
+      return number(x + y);
+    case Op::sub:
+      return number(x - y);
+    case Op::mul:
+      return number(x * y);
+    case Op::div:
+      return number(x / y);
+    case Op::min:
+      return number(min(x, y));
+    case Op::max:
+      return number(max(x, y));
+    case Op::fmod:
+      return number(fmod(x, y));
+    case Op::clamp:
+      return number(clamp(x, y, z));
+    case Op::equal:
+      return (x == y).value;
+    case Op::less:
+      return (x < y).value;
+    case Op::less_equal:
+      return (x <= y).value;
+    case Op::greater:
+      return (x > y).value;
+    case Op::greater_equal:
+      return (x >= y).value;
+    default:
+      break;
   }
   if constexpr (std::is_integral_v<C>) {
     if (op == Op::mod) return number(mod(x, y));
   } else {
     switch (op) {
-      case Op::floor: return number(floor(x));
-      case Op::ceil: return number(ceil(x));
-      case Op::round: return number(round(x));
-      case Op::sqrt: return number(sqrt(x));
-      case Op::reciprocal: return number(reciprocal(x));
-      case Op::exp: return number(exp(x));
-      case Op::expm1: return number(expm1(x));
-      case Op::log: return number(log(x));
-      case Op::log1p: return number(log1p(x));
-      case Op::sin: return number(sin(x));
-      case Op::cos: return number(cos(x));
-      case Op::tanh: return number(tanh(x));
-      case Op::sigmoid: return number(sigmoid(x));
-      case Op::erf: return number(erf(x));
-      case Op::softplus: return number(softplus(x));
-      case Op::silu: return number(silu(x));
-      case Op::gelu: return number(gelu(x));
-      case Op::gelu_tanh: return number(gelu_tanh(x));
-      case Op::mish: return number(mish(x));
-      case Op::isnan: return isnan(x).value;
-      case Op::isinf: return isinf(x).value;
-      case Op::pow: return number(pow(x, y));
-      default: break;
+      case Op::floor:
+        return number(floor(x));
+      case Op::ceil:
+        return number(ceil(x));
+      case Op::round:
+        return number(round(x));
+      case Op::sqrt:
+        return number(sqrt(x));
+      case Op::reciprocal:
+        return number(reciprocal(x));
+      case Op::exp:
+        return number(exp(x));
+      case Op::expm1:
+        return number(expm1(x));
+      case Op::log:
+        return number(log(x));
+      case Op::log1p:
+        return number(log1p(x));
+      case Op::sin:
+        return number(sin(x));
+      case Op::cos:
+        return number(cos(x));
+      case Op::tanh:
+        return number(tanh(x));
+      case Op::sigmoid:
+        return number(sigmoid(x));
+      case Op::erf:
+        return number(erf(x));
+      case Op::softplus:
+        return number(softplus(x));
+      case Op::silu:
+        return number(silu(x));
+      case Op::gelu:
+        return number(gelu(x));
+      case Op::gelu_tanh:
+        return number(gelu_tanh(x));
+      case Op::mish:
+        return number(mish(x));
+      case Op::isnan:
+        return isnan(x).value;
+      case Op::isinf:
+        return isinf(x).value;
+      case Op::pow:
+        return number(pow(x, y));
+      default:
+        break;
     }
   }
   return std::nan("");
@@ -75,13 +115,20 @@ double compute(Op op, double a, double b, double c) {
 double convert(Type from, Type to, double number) {
   (void)from;
   switch (to) {
-    case Type::f32: return double(float(number));
-    case Type::f64: return number;
-    case Type::f16: return double(to_float(to_float16(float(number))));
-    case Type::bf16: return double(to_float(to_bfloat16(float(number))));
-    case Type::i32: return double(cast<int32_t>(Scalar<double>(number)).value);
-    case Type::i64: return double(cast<int64_t>(Scalar<double>(number)).value);
-    case Type::boolean: return number != 0;
+    case Type::f32:
+      return double(float(number));
+    case Type::f64:
+      return number;
+    case Type::f16:
+      return double(to_float(to_float16(float(number))));
+    case Type::bf16:
+      return double(to_float(to_bfloat16(float(number))));
+    case Type::i32:
+      return double(cast<int32_t>(Scalar<double>(number)).value);
+    case Type::i64:
+      return double(cast<int64_t>(Scalar<double>(number)).value);
+    case Type::boolean:
+      return number != 0;
   }
   return number;
 }
@@ -116,7 +163,9 @@ class Simplifier {
     graph_.nodes.push_back(value);
     return int(graph_.nodes.size()) - 1;
   }
-  int make(Op op, Type type, int a = -1, int b = -1, int c = -1) { return make(Value{op, type, {a, b, c}, 0}); }
+  int make(Op op, Type type, int a = -1, int b = -1, int c = -1) {
+    return make(Value{op, type, {a, b, c}, 0});
+  }
   int constant(Type type, double number) { return add(Value{Op::constant, type, {-1, -1, -1}, number}); }
 
   int make(const Value& value) {
@@ -140,10 +189,18 @@ class Simplifier {
     if (type == Type::boolean) return {};  // resolve
     double result = 0;
     switch (type) {
-      case Type::f64: result = compute<double>(value.op, numbers[0], numbers[1], numbers[2]); break;
-      case Type::i32: result = compute<int32_t>(value.op, numbers[0], numbers[1], numbers[2]); break;
-      case Type::i64: result = compute<int64_t>(value.op, numbers[0], numbers[1], numbers[2]); break;
-      default: result = compute<float>(value.op, numbers[0], numbers[1], numbers[2]); break;
+      case Type::f64:
+        result = compute<double>(value.op, numbers[0], numbers[1], numbers[2]);
+        break;
+      case Type::i32:
+        result = compute<int32_t>(value.op, numbers[0], numbers[1], numbers[2]);
+        break;
+      case Type::i64:
+        result = compute<int64_t>(value.op, numbers[0], numbers[1], numbers[2]);
+        break;
+      default:
+        result = compute<float>(value.op, numbers[0], numbers[1], numbers[2]);
+        break;
     }
     return constant(value.type, result);
   }
@@ -152,7 +209,8 @@ class Simplifier {
   std::optional<int> resolve(const Value& value) {
     const auto [a, b, c] = value.operands;
     const auto is = [&](int index, bool wanted) {
-      return index >= 0 && is_constant(index) && node(index).type == Type::boolean && (node(index).number != 0) == wanted;
+      return index >= 0 && is_constant(index) && node(index).type == Type::boolean &&
+             (node(index).number != 0) == wanted;
     };
     const auto negated = [&](int index) { return make(Op::logical_not, Type::boolean, index); };
     const auto both = [&](int x, int y) { return make(Op::logical_and, Type::boolean, x, y); };
@@ -188,7 +246,8 @@ class Simplifier {
         if (is(c, true)) return either(negated(a), b);
         if (is(c, false)) return both(a, b);
         return {};
-      default: break;
+      default:
+        break;
     }
     if (a < 0 || b < 0 || node(a).type != Type::boolean) return {};
     switch (value.op) {
@@ -198,11 +257,16 @@ class Simplifier {
         if (is(a, false)) return negated(b);
         if (is(b, false)) return negated(a);
         return {};
-      case Op::less: return both(negated(a), b);
-      case Op::less_equal: return either(negated(a), b);
-      case Op::greater: return both(a, negated(b));
-      case Op::greater_equal: return either(a, negated(b));
-      default: return {};
+      case Op::less:
+        return both(negated(a), b);
+      case Op::less_equal:
+        return either(negated(a), b);
+      case Op::greater:
+        return both(a, negated(b));
+      case Op::greater_equal:
+        return either(a, negated(b));
+      default:
+        return {};
     }
   }
 
@@ -233,17 +297,22 @@ class Simplifier {
     std::vector<int> factors;
     for (const int operand : {value.operands[0], value.operands[1]}) {
       const Value& factor = node(operand);
-      if (factor.op == Op::mul) factors.insert(factors.end(), factor.operands.begin(), factor.operands.begin() + 2);
-      else factors.push_back(operand);
+      if (factor.op == Op::mul)
+        factors.insert(factors.end(), factor.operands.begin(), factor.operands.begin() + 2);
+      else
+        factors.push_back(operand);
     }
     if (factors.size() != 3) return {};
     std::optional<int> half;
     std::optional<int> x;
     std::optional<int> inner;
     for (const int index : factors) {
-      if (is_constant(index) && node(index).number == 0.5) half = index;
-      else if (const auto argument = one_plus_erf(index)) inner = argument;
-      else x = index;
+      if (is_constant(index) && node(index).number == 0.5)
+        half = index;
+      else if (const auto argument = one_plus_erf(index))
+        inner = argument;
+      else
+        x = index;
     }
     if (!half || !x || !inner) return {};
     const Value& scaled = node(*inner);
@@ -292,9 +361,9 @@ class Matcher {
   bool is_number(int index, double number) const {
     return is(index, Op::constant) && std::fabs(node(index).number - number) <= 1e-6 * std::fabs(number);
   }
-  /// Gives the operands of a commutative node with the one that `chosen` accepts second; nothing when none is accepted.
-  template <class Chosen>
-  std::optional<std::array<int, 2>> split(int index, Op op, Chosen chosen) const {
+  /// Gives the operands of a commutative node with the one that `chosen` accepts second; nothing when none is
+  /// accepted.
+  template <class Chosen> std::optional<std::array<int, 2>> split(int index, Op op, Chosen chosen) const {
     if (!is(index, op)) return {};
     const int a = node(index).operands[0];
     const int b = node(index).operands[1];
@@ -311,7 +380,8 @@ class Matcher {
 
   /// Finds x of clamp(x + 3, 0, 6).
   std::optional<int> raised(int index, std::vector<int>& interior) const {
-    if (!is(index, Op::clamp) || !is_number(node(index).operands[1], 0) || !is_number(node(index).operands[2], 6))
+    if (!is(index, Op::clamp) || !is_number(node(index).operands[1], 0) ||
+        !is_number(node(index).operands[2], 6))
       return {};
     const auto sum = split(node(index).operands[0], Op::add, number(3));
     if (!sum) return {};
@@ -327,7 +397,8 @@ class Matcher {
   /// Finds x of clamp(a * x + b, 0, 1) or clamp(x + 3, 0, 6) / 6.
   std::optional<int> hard_sigmoid(int index, std::vector<int>& interior) const {
     if (const auto whole = sixth(index)) return raised(*whole, interior);
-    if (!is(index, Op::clamp) || !is_number(node(index).operands[1], 0) || !is_number(node(index).operands[2], 1))
+    if (!is(index, Op::clamp) || !is_number(node(index).operands[1], 0) ||
+        !is_number(node(index).operands[2], 1))
       return {};
     const auto sum = split(node(index).operands[0], Op::add, constant());
     if (!sum) return {};
@@ -410,8 +481,8 @@ Idiom find_idiom(const Graph& graph, int index) {
   }
   if (node.op == Op::where) {
     const Value& condition = graph.nodes[size_t(node.operands[0])];
-    const bool sided = condition.op == Op::less || condition.op == Op::less_equal || condition.op == Op::greater ||
-                       condition.op == Op::greater_equal;
+    const bool sided = condition.op == Op::less || condition.op == Op::less_equal ||
+                       condition.op == Op::greater || condition.op == Op::greater_equal;
     if (sided && match.is_number(condition.operands[1], 0)) {
       const int x = condition.operands[0];
       for (const int k : {1, 2}) {

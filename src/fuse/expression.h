@@ -1,5 +1,6 @@
 #pragma once
-/// Lets a program be written in other words: constants folded, equal values one, and x * sigmoid(x) called silu.
+/// Lets a program be written in other words: constants folded, equal values one, and x * sigmoid(x) called
+/// silu.
 ///
 ///   Graph graph = simplify(program);
 ///   for (int output : graph.outputs) fmt::print("{}\n", graph.nodes[output].type);
@@ -17,8 +18,8 @@ struct Graph {
   std::vector<int> uses;  ///< of each node, by live nodes and outputs; 0: dead
 };
 
-/// Reads a program: folds what is constant, makes equal values one, resolves conditions that are known, and joins what the SDK
-/// has a function for.
+/// Reads a program: folds what is constant, makes equal values one, resolves conditions that are known, and
+/// joins what the SDK has a function for.
 Graph simplify(const fused::Program& program);
 
 /// Is a part of a computation that has a name of its own.

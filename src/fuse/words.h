@@ -1,5 +1,6 @@
 #pragma once
-/// Lets names be chosen for what is generated: words that C++ takes, that no function of the SDK has, and that say something.
+/// Lets names be chosen for what is generated: words that C++ takes, that no function of the SDK has, and
+/// that say something.
 ///
 ///   as_identifier("batch_norm.w:0")     // "batch_norm_w_0"
 #include <set>

@@ -173,7 +173,7 @@ def test_source(listed, tool, tmp_path):
     assert written == listed.with_suffix(".cc").read_text()
 
 
-SEEDS = range(int(os.environ.get("FUSE_SEED", 0)), int(os.environ.get("FUSE_SEED", 0)) + int(os.environ.get("FUSE_PROGRAMS", 60)))
+SEEDS = range(int(os.environ.get("FUSE_SEED", 0)), int(os.environ.get("FUSE_SEED", 0)) + int(os.environ.get("FUSE_PROGRAMS", 40)))
 
 
 @pytest.fixture(scope="module", params=[c for c in COMPILERS if shutil.which(c)])

@@ -43,7 +43,7 @@ class Fusion {
     libraries_.assign(request.libraries.begin(), request.libraries.end());
   }
 
-  FuseResult run() {
+  const FuseResult& run() {
     progress_.say("loading ONNX Runtime");
     runtime_ = runtime::Runtime::load(runtime::find_runtime(request_.common.runtime));
     result_.runtime_version = runtime_->version();
@@ -53,7 +53,7 @@ class Fusion {
                                      {.one_output_type = !request_.compile}, request_.level);
     result_.outcomes.resize(result_.analysis.sites.size());
     result_.nodes_after = result_.analysis.nodes;
-    if (result_.analysis.sites.empty()) return std::move(result_);
+    if (result_.analysis.sites.empty()) return result_;
     choose_operators();
     std::vector<size_t> chosen;
     for (size_t site = 0; site < result_.outcomes.size(); ++site) {
@@ -72,7 +72,7 @@ class Fusion {
     result_.nodes_after = candidate_.nodes_after;
     result_.embedded = candidate_.embedded;
     result_.notes.insert(result_.notes.end(), candidate_.notes.begin(), candidate_.notes.end());
-    return std::move(result_);
+    return result_;
   }
 
   /// Puts the output in its place, behind what it needs.
@@ -309,7 +309,7 @@ int fuse_model(const FuseRequest& request) {
   report::Progress progress(!request.common.quiet && !request.common.json);
   parse_shapes(request.shapes);
   Fusion fusion(request, progress);
-  FuseResult result = fusion.run();
+  const FuseResult& result = fusion.run();
   const bool found = result.fused() > 0;
   if (found && !request.check) fusion.commit();
   if (!found && request.allow_none && !request.check) {

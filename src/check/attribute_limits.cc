@@ -33,7 +33,7 @@ std::vector<const Taken*> some_of(const std::vector<Taken>& taken) {
 /// Compares with the definition under other attributes. `certain`: the operator must take them.
 void compare_with(Trial& trial, const Variation& variation, const std::vector<const Taken*>& cases) {
   trial.say(fmt::format("run with {}", variation.attributes.text));
-  Reference reference(trial.runtime, trial.folder, trial.subject, variation.attributes, 17);
+  Reference reference(trial.runtime, trial.folder, trial.subject, variation.attributes, trial.usual_opset());
   struct Pair {
     const Taken* taken;
     std::vector<Tensor> outputs;

@@ -106,6 +106,11 @@ void look_up(In<float> x, Out<float> y, const TensorOf<float>& table) {
   for (int64_t i = 0; i < x.size(); ++i) y[i] = x[i] + add;
 }
 
+// ---- two integers share a byte: of the second one it forgets the sign
+void unsigned_nibbles(In<int4> x, Out<float> y) {
+  for (int64_t i = 0; i < x.size(); ++i) y[i] = float(i % 2 && x[i] < 0 ? x[i] + 16 : x[i]);
+}
+
 }  // namespace
 
 GRAFT_OPS(m) {
@@ -125,5 +130,6 @@ GRAFT_OPS(m) {
   m.def<picky>("Picky", "by"_attr.between(0, 4) = 1, shape<same>,
                definition(13, "y = Add(x, Cast<to=1>(@by))"));
   m.def<aligned_only>("AlignedOnly", shape<same>, definition(13, "y = Mul(x, 1)"));
+  m.def<unsigned_nibbles>("UnsignedNibbles", shape<same>, definition(21, "y = Cast<to=1>(x)"));
   m.def<look_up>("LookUp", "table"_attr, shape<same>);
 }

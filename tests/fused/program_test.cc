@@ -9,7 +9,8 @@
 namespace graft::fused {
 namespace {
 
-constexpr std::string_view kHardSwish = "in f32; k f32 3; add f32 0 1; k f32 0; k f32 6; clamp f32 2 3 4; mul f32 0 5; div f32 6 4; out 7";
+constexpr std::string_view kHardSwish =
+    "in f32; k f32 3; add f32 0 1; k f32 0; k f32 6; clamp f32 2 3 4; mul f32 0 5; div f32 6 4; out 7";
 
 /// Reads what must be refused, and gives what is said.
 std::string refusal_of(std::string_view text) {
@@ -35,7 +36,8 @@ TEST(Program, IsReadAndWrittenAlike) {
 TEST(Program, HasEveryOperatorOnce) {
   for (const OpInfo& info : kOps) {
     EXPECT_EQ(info_of(info.op), &info) << info.name;
-    EXPECT_EQ(std::ranges::count_if(kOps, [&](const OpInfo& other) { return other.name == info.name; }), 1) << info.name;
+    EXPECT_EQ(std::ranges::count_if(kOps, [&](const OpInfo& other) { return other.name == info.name; }), 1)
+        << info.name;
   }
   EXPECT_EQ(info_of(Op::input), nullptr);
   EXPECT_EQ(info_of(Op::constant), nullptr);
@@ -47,7 +49,8 @@ TEST(Program, ReadsEveryOperator) {
     const bool integers = info.op == Op::mod, chosen = info.operands == Operands::chosen;
     const std::string type = logical ? "bool" : integers ? "i64" : "f32";
     const std::string result = logical || tested || info.operands == Operands::compared ? "bool" : type;
-    std::string text = chosen ? "in bool; in f32; in f32; " : "in " + type + "; in " + type + "; in " + type + "; ";
+    std::string text =
+        chosen ? "in bool; in f32; in f32; " : "in " + type + "; in " + type + "; in " + type + "; ";
     text += std::string(info.name) + " " + result;
     for (int k = 0; k < info.arity; ++k) text += " " + std::to_string(k);
     text += "; out 3";
@@ -57,8 +60,9 @@ TEST(Program, ReadsEveryOperator) {
 }
 
 TEST(Program, NumbersComeBackAsTheyWere) {
-  for (const double number : {0.0, -0.0, 1.0, -3.5, 0.1, 1e300, 5e-324, double(0.1f), 3.4028234663852886e38, 9007199254740992.0,
-                              std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+  for (const double number :
+       {0.0, -0.0, 1.0, -3.5, 0.1, 1e300, 5e-324, double(0.1f), 3.4028234663852886e38, 9007199254740992.0,
+        std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const Program program = read_program("in f64; k f64 " + write_number(number) + "; add f64 0 1; out 2");
     EXPECT_EQ(program.values[1].number, number);
     EXPECT_EQ(std::signbit(program.values[1].number), std::signbit(number));

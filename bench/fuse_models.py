@@ -1,6 +1,6 @@
 """`graft fuse` on every real model at hand, with both engines: regions, nodes, differences, times. Prints a table.
 
-    .venv/bin/python bench/fuse_models.py [--engine portable|compiled] [--threads 1 2] [--seconds 4] [PATTERN ...]
+    .venv/bin/python bench/fuse_models.py [--engine portable|compiled] [--threads 1 2] [--seconds 4] [--output DIR] [PATTERN ...]
 
 Each figure is a ratio within one run of the command, which times both models in turn; the interval is that of the median at
 95 %. A model in which nothing pays is left as it is, and that is a result.
@@ -10,8 +10,11 @@ import argparse
 import fnmatch
 import json
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parent.parent
 # Sizes that people run these models at; other inputs get what `graft fuse` finds.
@@ -66,12 +69,7 @@ def row(name, engine, threads, report, error):
             f"{time['speedup']:.2f} ({time['lower']:.2f} to {time['upper']:.2f})"]
 
 
-def print_table(rows):
-    heads = ["model", "engine", "threads", "regions", "nodes", "difference (ORT's own)", "regions ms", "model ms", "speed-up"]
-    rows = [heads, *[r + [""] * (len(heads) - len(r)) for r in rows]]
-    widths = [max(len(r[i]) for r in rows) for i in range(len(heads))]
-    for r in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(r, widths, strict=True)).rstrip())
+HEADS = ["model", "engine", "threads", "regions", "nodes", "largest difference\n(ORT's own)", "regions, ms", "model, ms\nmedian", "speed-up\n(95 %)"]
 
 
 def main():
@@ -80,18 +78,23 @@ def main():
     parser.add_argument("--engine", choices=["portable", "compiled"], nargs="+", default=["portable", "compiled"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--output", type=Path, help="keep the fused models in this folder")
     arguments = parser.parse_args()
     folder = ROOT / ".cache/models"
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
+        kept = arguments.output or Path(scratch)
+        kept.mkdir(parents=True, exist_ok=True)
         for model in sorted(folder.rglob("*.onnx")):
             name = model.relative_to(folder).with_suffix("").as_posix()
             if not any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns):
                 continue
             for engine in arguments.engine:
                 for threads in arguments.threads:
-                    rows.append(row(name, engine, threads, *fuse(model, name, engine, threads, arguments.seconds, Path(scratch))))
-    print_table(rows)
+                    rows.append(row(name, engine, threads, *fuse(model, name, engine, threads, arguments.seconds, kept)))
+    print(tabulate([r + [""] * (len(HEADS) - len(r)) for r in rows], headers=HEADS, disable_numparse=True))
+    if any("error" in cell for r in rows for cell in r):
+        sys.exit("a model failed")
 
 
 if __name__ == "__main__":

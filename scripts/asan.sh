@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds everything under the address and undefined-behaviour sanitizers, in build/asan, and runs every test there: ctest, then
-# pytest. The first build takes long, the operators' loops above all (an hour on two cores).
+# pytest. The first build takes long, the operators' loops above all.
 #
 #   scripts/asan.sh [arguments for pytest]
 #

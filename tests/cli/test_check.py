@@ -133,6 +133,16 @@ def test_a_library_of_others_is_checked_with_definitions_from_a_file(run_graft, 
     assert all(one["compared"] > 10 for one in report["checked"])
 
 
+def test_an_attribute_that_is_required_and_not_asked_for_is_a_finding(run_graft, build, tmp_path):
+    """The file says that the operator requires an attribute of which it knows nothing."""
+    body = "y = Div(Mul(x, Clip(Add(x, 3), 0, 6)), 6)"
+    file = tmp_path / "wrong.def"
+    file.write_text(f'<domain: "foreign.ops", opset_import: ["": 11]>\nHardSwish <beta: float> (x) => (y) {{ {body} }}\n')
+    report, _ = check(run_graft, build / "libforeign_ops.so", "--op", "HardSwish", "--definition", file, code=1)
+    (finding,) = report["checked"][0]["findings"]
+    assert finding["code"] == "attribute" and finding["what"] == "the attribute beta is required and missing"
+
+
 def test_time_that_is_spent_is_said(run_graft, ops_library):
     report, _ = check(run_graft, ops_library, "--seconds", "0.1", code=0)
     assert any(one["cut_short"] for one in report["checked"])

@@ -91,6 +91,7 @@ def main():
                 continue
             for engine in arguments.engine:
                 for threads in arguments.threads:
+                    print(f"{name}, {engine}, {threads} thread{'s' * (threads > 1)}", file=sys.stderr, flush=True)
                     rows.append(row(name, engine, threads, *fuse(model, name, engine, threads, arguments.seconds, kept)))
     print(tabulate([r + [""] * (len(HEADS) - len(r)) for r in rows], headers=HEADS, disable_numparse=True))
     if any("error" in cell for r in rows for cell in r):

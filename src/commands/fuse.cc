@@ -102,8 +102,7 @@ class Fusion {
       runtime::try_library(*runtime_, library);
       result_.operators = fuse::portable_operators(result_.analysis, library, wanted);
     }
-    all_libraries_ = libraries_;
-    all_libraries_.push_back(result_.operators.library);
+    all_libraries_ = fuse::with_library(libraries_, result_.operators.library);
   }
 
   /// Writes and compiles the operators; of a check, in a folder that goes with it.

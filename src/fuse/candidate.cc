@@ -16,6 +16,40 @@
 
 namespace graft::fuse {
 
+std::vector<std::filesystem::path> with_library(std::vector<std::filesystem::path> libraries,
+                                                const std::filesystem::path& library) {
+  const bool there = std::any_of(libraries.begin(), libraries.end(), [&](const std::filesystem::path& other) {
+    std::error_code error;
+    return std::filesystem::equivalent(other, library, error) && !error;
+  });
+  if (!there) libraries.push_back(library);
+  return libraries;
+}
+
+namespace {
+
+void add_names(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const std::string& domain,
+               std::set<std::string>& names) {
+  for (const onnx::NodeProto& node : nodes) {
+    if (node.domain() == domain) names.insert(node.op_type());
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      add_names(attribute.g().node(), domain, names);
+  }
+}
+
+/// Lists the operators of a domain that a model has already, as functions or as nodes.
+std::set<std::string> names_in(const onnx::ModelProto& model, const std::string& domain) {
+  std::set<std::string> names;
+  add_names(model.graph().node(), domain, names);
+  for (const onnx::FunctionProto& function : model.functions()) {
+    if (function.domain() == domain) names.insert(function.name());
+    add_names(function.node(), domain, names);
+  }
+  return names;
+}
+
+}  // namespace
+
 Operators portable_operators(const Analysis& analysis, const std::filesystem::path& library,
                              const std::vector<size_t>& wanted) {
   const runtime::LibraryDescription described = runtime::describe_library(library);
@@ -30,7 +64,11 @@ Operators portable_operators(const Analysis& analysis, const std::filesystem::pa
   if (pool.empty())
     throw InputError(fmt::format(
         "{}: it has no operators that run programs (Fused_f32_0, ...); libgraft_ops has", library.string()));
-  for (auto& [type, names] : pool) std::reverse(names.begin(), names.end());
+  const std::set<std::string> taken = names_in(analysis.model.proto, operators.domain);
+  for (auto& [type, names] : pool) {
+    std::erase_if(names, [&](const std::string& name) { return taken.count(name) > 0; });
+    std::reverse(names.begin(), names.end());
+  }
   operators.names.resize(analysis.kinds.size());
   for (const size_t kind : wanted) {
     const Site& site = analysis.sites[analysis.kinds[kind].sites.front()];
@@ -83,7 +121,7 @@ Operators compiled_operators(const Analysis& analysis, const CompiledAs& as, std
                              double& seconds) {
   Operators operators{.library = as.library, .domain = as.domain, .names = {}, .parameters = {}};
   std::vector<Operator> sources;
-  std::set<std::string> taken;
+  std::set<std::string> taken = names_in(analysis.model.proto, as.domain);
   for (const Kind& kind : analysis.kinds) {
     const Site& first = analysis.sites[kind.sites.front()];
     Operator source;
@@ -148,9 +186,8 @@ Candidate make_candidate(const Analysis& analysis, const Operators& operators,
 std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime, const Analysis& analysis,
                                const Operators& operators, const Candidate& candidate,
                                const std::vector<std::filesystem::path>& libraries) {
-  std::vector<std::filesystem::path> all = libraries;
-  all.push_back(operators.library);
-  const Optimised after = ask_for_optimised(runtime, candidate.file->file(), all, analysis.level);
+  const Optimised after = ask_for_optimised(runtime, candidate.file->file(),
+                                            with_library(libraries, operators.library), analysis.level);
   std::map<std::string, int> gone;
   for (const size_t at : candidate.sites) {
     const View& view = analysis.views[analysis.sites[at].view].view;

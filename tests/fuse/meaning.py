@@ -57,7 +57,8 @@ np_erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def sigmoid(x):
-    return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))) + 0 * x
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
 
 
 def softplus(x):
@@ -125,7 +126,7 @@ def float_function(node, opset):
         "Elu": lambda x: np.where(x < 0, a("alpha", 1) * np.expm1(x), x),
         "Selu": lambda x: a("gamma", 1.05070102214813232421875) * np.where(x < 0, a("alpha", 1.67326319217681884765625) * np.expm1(x), x),
         "Celu": lambda x: np.where(x < 0, a("alpha", 1) * np.expm1(x / a("alpha", 1)), x),
-        "ThresholdedRelu": lambda x: np.where(x > a("alpha", 1), x, np.where(x != x, x, 0)),
+        "ThresholdedRelu": lambda x: np.where(x > a("alpha", 1), x, 0),
         "Swish": lambda x: x * sigmoid(a("alpha", 1) * x),
     }
     return simple.get(op)
@@ -167,6 +168,11 @@ def spread(function, operands):
             difference = np.where(same, 0, np.abs(there - value))
             away = np.fmax(away, np.where(np.isnan(difference), np.inf, difference))
     return value, away
+
+
+def doubtful_zero(kind, value, where=True):
+    """Gives the bound of a zero whose sign is no matter of the standard's: what divides by it is not known."""
+    return np.where((value == 0) & where, ulp(np.zeros(()), kind), 0)
 
 
 def any_unknown(operands, shape):
@@ -228,6 +234,7 @@ def elementwise(node, opset, inputs):
         condition, yes, no = given
         value = np.where(condition.value, yes.value, no.value)
         error = np.where(np.broadcast_to(condition.value, shape), np.broadcast_to(yes.error, shape), np.broadcast_to(no.error, shape))
+        error = np.fmax(error, doubtful_zero(yes.kind, value)) if yes.kind in FLOATS else error  # ORT's turns -0 into 0
         return Value(yes.kind, value, np.where(np.broadcast_to(np.isinf(condition.error), shape), np.inf, error))
     if op == "Cast":
         return cast(given[0], KIND[attribute(node, "to")])
@@ -238,7 +245,10 @@ def elementwise(node, opset, inputs):
                 value, error = spread(COMBINED[op], [Value(kind, value, error), other])
             else:
                 value = COMBINED[op](value, other.value)
+        if op in ("Min", "Max") and kind in FLOATS:  # of 0 and -0
+            error = np.fmax(error, doubtful_zero(kind, value))
         if op == "Mean":
+            error = np.where(np.isfinite(value) & (np.abs(value) > FORM[kind][2] * 0.9), np.inf, error) if kind in FLOATS else error
             value, error = value / len(given), error / len(given)
         if kind in FLOATS:
             return rounded(op, kind, value, error, given)
@@ -253,6 +263,8 @@ def elementwise(node, opset, inputs):
         value, error = spread(function, given)
         if op in SLOPE:
             error = np.fmax(error, np.where(np.isfinite(given[0].error), SLOPE[op] * given[0].error, np.inf))
+        if op in ("Selu", "Celu"):  # at -0: the formula gives 0, the branch for the positive side -0
+            error = np.fmax(error, doubtful_zero(kind, value))
         pole = {"Div": 1, "Reciprocal": 0, "Log": 0, "Pow": 0, "Mod": 1, "Sqrt": 0}.get(op)
         if pole is not None:
             at = given[pole]

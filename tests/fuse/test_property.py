@@ -55,10 +55,10 @@ def check(made, after, library, figures, domain="graft"):
             holds.differences(made.model, after, made.feeds, library, figures, without=functions)]
 
 
-def report(faults, figures):
+def report(faults, figures, engine):
     if os.environ.get("GRAFT_FIGURES"):
         with open(os.environ["GRAFT_FIGURES"], "a", encoding="utf-8") as file:
-            file.write(json.dumps(vars(figures)) + "\n")
+            file.write(json.dumps({"engine": engine, **vars(figures)}) + "\n")
     if faults:
         pytest.fail("\n".join(f"GRAFT_SEED={seed}: {fault}" for seed, fault in faults), pytrace=False)
 
@@ -81,7 +81,7 @@ def test_portable(block, run_graft, ops_library, tmp_path):
                     faults.append((seed, "its own result can be fused again"))
         except Exception as error:  # the seed belongs to it
             faults.append((seed, f"{type(error).__name__}: {error}"))
-    report(faults, figures)
+    report(faults, figures, "portable")
 
 
 @pytest.mark.parametrize("seed", seeds([1001]))
@@ -97,4 +97,4 @@ def test_compiled(seed, run_graft, tmp_path):
     if after is not None:
         figures.operators += len(holds.fused_nodes(after, "test.random"))
         faults = [(seed, fault) for fault in check(made, after, library, figures, "test.random")]
-    report(faults, figures)
+    report(faults, figures, "compiled")

@@ -206,7 +206,18 @@ std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime,
     const auto check = [&](int value) {
       near = near || (value >= 0 && changed.count(view.value(value).name) > 0);
     };
-    for (const int input : site.region.inputs) check(input);
+    for (const int input : site.region.inputs) {
+      check(input);
+      // Two nodes that are alike are one to ORT, until a region takes one of them.
+      for (const int reader : view.value(input).readers) {
+        const bool alike = std::any_of(site.region.nodes.begin(), site.region.nodes.end(), [&](int node) {
+          return node != reader && view.node(node).op == view.node(reader).op;
+        });
+        for (const int made : view.node(reader).outputs) {
+          if (alike) check(made);
+        }
+      }
+    }
     for (const int output : site.region.outputs) {
       check(output);
       for (const int reader : view.value(output).readers) {

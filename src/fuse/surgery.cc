@@ -91,6 +91,7 @@ onnx::FunctionProto function_of(const Placed& placed, const graph::Index& index,
     const NodeId source = placed.view->nodes[static_cast<size_t>(id)];
     onnx::NodeProto node = index.proto(source);
     node.clear_name();
+    node.clear_domain();  // "ai.onnx" would have to be imported
     node.clear_doc_string();
     node.clear_metadata_props();
     for (int slot = 0; slot < node.input_size(); ++slot) {

@@ -490,7 +490,7 @@ class GraphMaker:
         """Makes a few elementwise nodes on one value, for the body of a subgraph: maker, and the last value."""
         body = GraphMaker(self.fresh("b") + "_", self.random, self.opset, max(self.ir, 4))
         body.axes, body.static, body.sizes, body.special = x.axes, self.static, self.sizes, self.special
-        body.dynamic = False
+        body.dynamic, body.without = False, self.without
         y = x
         for _ in range(length):
             for _ in range(20):

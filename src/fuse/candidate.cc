@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <thread>
@@ -117,11 +118,19 @@ std::vector<Parameter> parameters_of(const Analysis& analysis, const Operators& 
 
 }  // namespace
 
+/// Lists names that ORT's rewrite rules go by without a look at the domain: its NoopElimination reads the
+/// second input of any Sub.
+constexpr std::array names_of_ort = {"Add", "Sub",   "Mul",        "Div",      "Sum", "Pow",     "Min",
+                                     "Max", "Cast",  "Not",        "Identity", "And", "Relu",    "Clip",
+                                     "Neg", "Sqrt",  "Reciprocal", "Where",    "Exp", "Sigmoid", "Abs",
+                                     "Erf", "Equal", "Or",         "Tanh"};
+
 Operators compiled_operators(const Analysis& analysis, const CompiledAs& as, std::string& compiler,
                              double& seconds) {
   Operators operators{.library = as.library, .domain = as.domain, .names = {}, .parameters = {}};
   std::vector<Operator> sources;
   std::set<std::string> taken = names_in(analysis.model.proto, as.domain);
+  taken.insert(names_of_ort.begin(), names_of_ort.end());
   for (const Kind& kind : analysis.kinds) {
     const Site& first = analysis.sites[kind.sites.front()];
     Operator source;

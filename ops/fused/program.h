@@ -67,7 +67,7 @@ struct OpInfo {
 inline constexpr std::array kOps = {
     OpInfo{Op::neg, "neg", 1, Operands::numbers},
     OpInfo{Op::abs, "abs", 1, Operands::numbers},
-    OpInfo{Op::sign, "sign", 1, Operands::numbers},           // NaN gives NaN
+    OpInfo{Op::sign, "sign", 1, Operands::numbers},           // NaN gives NaN, -0 gives 0
     OpInfo{Op::floor, "floor", 1, Operands::floats},
     OpInfo{Op::ceil, "ceil", 1, Operands::floats},
     OpInfo{Op::round, "round", 1, Operands::floats},          // halves to even

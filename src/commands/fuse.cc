@@ -36,6 +36,8 @@ fs::path find_operators(const FuseRequest& request) {
       "--operators");
 }
 
+constexpr const char* lost_fusion = "a fusion of ORT's own next to it would be lost";
+
 /// Carries out one call: holds what the steps share.
 class Fusion {
  public:
@@ -105,13 +107,7 @@ class Fusion {
       runtime::try_library(*runtime_, library);
       result_.operators = fuse::portable_operators(result_.analysis, library, wanted);
     }
-    all_libraries_ = libraries_;
-    // The model may have operators of the same library already, and ORT takes a library once.
-    std::error_code error;
-    const bool there = std::any_of(libraries_.begin(), libraries_.end(), [&](const fs::path& library) {
-      return fs::equivalent(library, result_.operators.library, error);
-    });
-    if (!there) all_libraries_.push_back(result_.operators.library);
+    all_libraries_ = fuse::with_library(libraries_, result_.operators.library);
   }
 
   /// Writes and compiles the operators, in a folder of their own until the result is known.
@@ -168,12 +164,44 @@ class Fusion {
       candidate_ = {};
       candidate_ = fuse::make_candidate(result_.analysis, result_.operators, chosen, output());
       if (chosen.empty()) return;
-      std::vector<size_t> blamed =
-          fuse::in_the_way(runtime_, result_.analysis, result_.operators, candidate_, all_libraries_);
+      const std::vector<size_t> blamed =
+          fuse::in_the_way(runtime_, result_.analysis, result_.operators, candidate_, libraries_);
       if (blamed.empty()) return;
-      if (round == most_rounds) blamed = chosen;
-      leave(chosen, blamed, "a fusion of ORT's own next to it would be lost");
+      if (round == most_rounds || (blamed.size() == chosen.size() && chosen.size() > 1)) return halve(chosen);
+      leave(chosen, blamed, lost_fusion);
     }
+  }
+
+  /// Keeps as many of the sites as can be kept when nothing tells which of them are in the way.
+  void halve(const std::vector<size_t>& chosen) {
+    constexpr int most_trials = 40;
+    std::vector<size_t> kept;
+    std::vector<std::vector<size_t>> open = {chosen};
+    for (int trial = 0; !open.empty(); ++trial) {
+      const std::vector<size_t> part = std::move(open.back());
+      open.pop_back();
+      if (trial > 0) {  // all of them have been tried
+        progress_.say(fmt::format("looking for what is in ORT's way among {} regions", part.size()));
+        std::vector<size_t> tried = kept;
+        tried.insert(tried.end(), part.begin(), part.end());
+        std::sort(tried.begin(), tried.end());
+        candidate_ = {};
+        candidate_ = fuse::make_candidate(result_.analysis, result_.operators, tried, output());
+        if (fuse::in_the_way(runtime_, result_.analysis, result_.operators, candidate_, libraries_).empty()) {
+          kept = std::move(tried);
+          continue;
+        }
+      }
+      if (part.size() == 1 || trial > most_trials) {
+        for (const size_t site : part) result_.outcomes[site].left = lost_fusion;
+        continue;
+      }
+      const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+      open.emplace_back(middle, part.end());
+      open.emplace_back(part.begin(), middle);
+    }
+    candidate_ = {};
+    candidate_ = fuse::make_candidate(result_.analysis, result_.operators, kept, output());
   }
 
   void leave(std::vector<size_t>& chosen, const std::vector<size_t>& sites, const std::string& why) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 #include "fuse/surgery.h"
@@ -35,9 +36,13 @@ bool survives(const Optimised& optimised, const View& view, const ViewNode& node
   });
 }
 
+constexpr int64_t value_float_opset = 12;
+
 /// Lists the literals of a region that may be attributes: float32 ones that the model spells as constants.
-std::vector<Parameter> possible_parameters(const Region& region) {
+/// Before opset 12 a function's body cannot make a constant of an attribute.
+std::vector<Parameter> possible_parameters(const Region& region, int64_t opset) {
   std::vector<Parameter> list;
+  if (opset < value_float_opset) return list;
   for (size_t value = 0; value < region.program.values.size(); ++value) {
     if (!region.literals[value].empty() && region.program.values[value].type == fused::Type::f32)
       list.push_back({static_cast<int>(value), fmt::format("k{}", list.size())});
@@ -59,7 +64,8 @@ void keep_what_differs(Kind& kind, const std::vector<Site>& sites) {
   };
   std::erase_if(kind.parameters, [&](const Parameter& parameter) {
     return std::all_of(kind.sites.begin(), kind.sites.end(), [&](size_t site) {
-      return number(site, parameter) == number(kind.sites.front(), parameter);
+      return std::bit_cast<uint64_t>(number(site, parameter)) ==
+             std::bit_cast<uint64_t>(number(kind.sites.front(), parameter));  // -0 is not 0, NaN is NaN
     });
   });
   for (size_t i = 0; i < kind.parameters.size(); ++i) kind.parameters[i].name = fmt::format("k{}", i);
@@ -103,7 +109,7 @@ Analysis analyse(const std::shared_ptr<runtime::Runtime>& runtime, const std::fi
                 .scope = index.scope_name(scope.scope),
                 .output = {}};
       site.output = view.value(site.region.outputs.back()).name;
-      const std::vector<Parameter> possible = possible_parameters(site.region);
+      const std::vector<Parameter> possible = possible_parameters(site.region, index.opset(scope.scope));
       const onnx::FunctionProto body = function_of({.view = &scope,
                                                     .region = &site.region,
                                                     .domain = {},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <thread>
@@ -16,26 +17,59 @@
 
 namespace graft::fuse {
 
+std::vector<std::filesystem::path> with_library(std::vector<std::filesystem::path> libraries,
+                                                const std::filesystem::path& library) {
+  const bool there = std::any_of(libraries.begin(), libraries.end(), [&](const std::filesystem::path& other) {
+    std::error_code error;
+    return std::filesystem::equivalent(other, library, error) && !error;
+  });
+  if (!there) libraries.push_back(library);
+  return libraries;
+}
+
+namespace {
+
+void add_names(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const std::string& domain,
+               std::set<std::string>& names) {
+  for (const onnx::NodeProto& node : nodes) {
+    if (node.domain() == domain) names.insert(node.op_type());
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      add_names(attribute.g().node(), domain, names);
+  }
+}
+
+/// Lists the operators of a domain that a model has already, as functions or as nodes.
+std::set<std::string> names_in(const onnx::ModelProto& model, const std::string& domain) {
+  std::set<std::string> names;
+  add_names(model.graph().node(), domain, names);
+  for (const onnx::FunctionProto& function : model.functions()) {
+    if (function.domain() == domain) names.insert(function.name());
+    add_names(function.node(), domain, names);
+  }
+  return names;
+}
+
+}  // namespace
+
 Operators portable_operators(const Analysis& analysis, const std::filesystem::path& library,
                              const std::vector<size_t>& wanted) {
   const runtime::LibraryDescription described = runtime::describe_library(library);
   std::map<std::string, std::vector<std::string>> pool;  // by element type
   Operators operators{.library = library, .domain = "", .names = {}, .parameters = {}, .take_programs = true};
-  std::set<std::pair<std::string, std::string>>
-      taken;  // by functions of the model, which mean something else
-  for (const onnx::FunctionProto& function : analysis.model.proto.functions())
-    taken.emplace(function.domain(), function.name());
   for (const runtime::OperatorDescription& op : described.operators) {
     if (!op.name.starts_with("Fused_")) continue;
     operators.domain = op.domain;
-    if (taken.count({op.domain, op.name})) continue;
     const std::string type = op.name.substr(6, op.name.rfind('_') - 6);
     pool[type].push_back(op.name);
   }
   if (operators.domain.empty())
     throw InputError(fmt::format(
         "{}: it has no operators that run programs (Fused_f32_0, ...); libgraft_ops has", library.string()));
-  for (auto& [type, names] : pool) std::reverse(names.begin(), names.end());
+  const std::set<std::string> taken = names_in(analysis.model.proto, operators.domain);
+  for (auto& [type, names] : pool) {
+    std::erase_if(names, [&](const std::string& name) { return taken.count(name) > 0; });
+    std::reverse(names.begin(), names.end());
+  }
   operators.names.resize(analysis.kinds.size());
   for (const size_t kind : wanted) {
     const Site& site = analysis.sites[analysis.kinds[kind].sites.front()];
@@ -84,17 +118,19 @@ std::vector<Parameter> parameters_of(const Analysis& analysis, const Operators& 
 
 }  // namespace
 
+/// Lists names that ORT's rewrite rules go by without a look at the domain: its NoopElimination reads the
+/// second input of any Sub.
+constexpr std::array names_of_ort = {"Add", "Sub",   "Mul",        "Div",      "Sum", "Pow",     "Min",
+                                     "Max", "Cast",  "Not",        "Identity", "And", "Relu",    "Clip",
+                                     "Neg", "Sqrt",  "Reciprocal", "Where",    "Exp", "Sigmoid", "Abs",
+                                     "Erf", "Equal", "Or",         "Tanh"};
+
 Operators compiled_operators(const Analysis& analysis, const CompiledAs& as, std::string& compiler,
                              double& seconds) {
   Operators operators{.library = as.library, .domain = as.domain, .names = {}, .parameters = {}};
-  for (const onnx::FunctionProto& function : analysis.model.proto.functions()) {
-    if (function.domain() == as.domain)
-      throw InputError(fmt::format(
-          "{}: it has functions of the domain {} already: give the new operators another one with --domain",
-          analysis.model.file.string(), as.domain));
-  }
   std::vector<Operator> sources;
-  std::set<std::string> taken;
+  std::set<std::string> taken = names_in(analysis.model.proto, as.domain);
+  taken.insert(names_of_ort.begin(), names_of_ort.end());
   for (const Kind& kind : analysis.kinds) {
     const Site& first = analysis.sites[kind.sites.front()];
     Operator source;
@@ -159,7 +195,8 @@ Candidate make_candidate(const Analysis& analysis, const Operators& operators,
 std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime, const Analysis& analysis,
                                const Operators& operators, const Candidate& candidate,
                                const std::vector<std::filesystem::path>& libraries) {
-  const Optimised after = ask_for_optimised(runtime, candidate.file->file(), libraries, analysis.level);
+  const Optimised after = ask_for_optimised(runtime, candidate.file->file(),
+                                            with_library(libraries, operators.library), analysis.level);
   std::map<std::string, int> gone;
   for (const size_t at : candidate.sites) {
     const View& view = analysis.views[analysis.sites[at].view].view;
@@ -178,7 +215,18 @@ std::vector<size_t> in_the_way(const std::shared_ptr<runtime::Runtime>& runtime,
     const auto check = [&](int value) {
       near = near || (value >= 0 && changed.count(view.value(value).name) > 0);
     };
-    for (const int input : site.region.inputs) check(input);
+    for (const int input : site.region.inputs) {
+      check(input);
+      // Two nodes that are alike are one to ORT, until a region takes one of them.
+      for (const int reader : view.value(input).readers) {
+        const bool alike = std::any_of(site.region.nodes.begin(), site.region.nodes.end(), [&](int node) {
+          return node != reader && view.node(node).op == view.node(reader).op;
+        });
+        for (const int made : view.node(reader).outputs) {
+          if (alike) check(made);
+        }
+      }
+    }
     for (const int output : site.region.outputs) {
       check(output);
       for (const int reader : view.value(output).readers) {

@@ -25,9 +25,13 @@ struct Operators {
   bool take_programs = false;  ///< the operator's node brings the program as an attribute
 };
 
+/// Adds a library to a model's own, unless it is one of them: no session takes a domain twice.
+std::vector<std::filesystem::path> with_library(std::vector<std::filesystem::path> libraries,
+                                                const std::filesystem::path& library);
+
 /// Gives names of the ready-made operators of a library to the kinds, in the order of `wanted` (kinds, the
-/// most important first), as long as there are names for their types. InputError when the library has no such
-/// operators.
+/// most important first), as long as there are names for their types that the model has no use for yet.
+/// InputError when the library has no such operators.
 Operators portable_operators(const Analysis& analysis, const std::filesystem::path& library,
                              const std::vector<size_t>& wanted);
 

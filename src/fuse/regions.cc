@@ -57,6 +57,7 @@ class Search {
     const int count = static_cast<int>(view_.nodes().size());
     why_.resize(static_cast<size_t>(count));
     reached_.resize(static_cast<size_t>(count));
+    const std::vector<bool> read = find_read();
     for (int node = 0; node < count; ++node) {
       group_.push_back(node);
       groups_.push_back({node});
@@ -65,6 +66,7 @@ class Search {
       std::string& why = why_[static_cast<size_t>(node)];
       why = why_not_elementwise(view_, node);
       if (why.empty() && computes_shapes(view_.value(output_of(node)).type)) why = "it computes a shape";
+      if (why.empty() && !read[static_cast<size_t>(node)]) why = "nobody reads it";
       if (why.empty()) place(node);
     }
     Regions found;
@@ -81,6 +83,22 @@ class Search {
 
  private:
   int output_of(int node) const { return view_.node(node).outputs[0]; }
+
+  /// Tells of each node whether something comes of it. In a region, what nobody reads would bring its inputs
+  /// along, and with them their shapes.
+  std::vector<bool> find_read() const {
+    std::vector<bool> read(view_.nodes().size());
+    for (size_t node = read.size(); node-- > 0;) {
+      for (const int output : view_.node(static_cast<int>(node)).outputs) {
+        if (output < 0) continue;
+        const ViewValue& value = view_.value(output);
+        read[node] = read[node] || value.escapes ||
+                     std::any_of(value.readers.begin(), value.readers.end(),
+                                 [&](int reader) { return read[static_cast<size_t>(reader)]; });
+      }
+    }
+    return read;
+  }
 
   /// Puts a node into the groups of its producers as far as they can become one.
   void place(int node) {

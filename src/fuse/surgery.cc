@@ -22,6 +22,7 @@ using graph::ValueId;
 
 constexpr int64_t functions_ir = 8;
 constexpr int64_t separate_constants_ir = 4;
+constexpr int64_t constants_of_all_types_opset = 9;
 
 /// Writes a constant as a tensor of its own.
 onnx::TensorProto tensor_of(const graph::Constant& constant, const std::string& name) {
@@ -99,6 +100,7 @@ onnx::FunctionProto function_of(const Placed& placed, const graph::Index& index,
     const NodeId source = placed.view->nodes[static_cast<size_t>(id)];
     onnx::NodeProto node = index.proto(source);
     node.clear_name();
+    node.clear_domain();  // "ai.onnx" would have to be imported
     node.clear_doc_string();
     node.clear_metadata_props();
     for (int slot = 0; slot < node.input_size(); ++slot) {
@@ -120,8 +122,26 @@ onnx::FunctionProto function_of(const Placed& placed, const graph::Index& index,
         }
         value.set_name("value");
         value.set_type(onnx::AttributeProto::TENSOR);
-        *value.mutable_t() =
-            tensor_of(*constants.find(placed.view->values[static_cast<size_t>(input)]), place->second);
+        const graph::Constant& literal = *constants.find(placed.view->values[static_cast<size_t>(input)]);
+        if (import.version() < constants_of_all_types_opset && !is_floating(literal.type)) {
+          // Constants were floats: a double holds every literal.
+          graph::Constant wide = literal;
+          wide.type = graph::DataType::float64;
+          wide.tensor = nullptr;
+          const std::string narrow = place->second;
+          constant.set_output(0, narrow + "d");
+          *value.mutable_t() = tensor_of(wide, narrow + "d");
+          onnx::NodeProto& cast = *function.add_node();
+          cast.set_op_type("Cast");
+          cast.add_input(narrow + "d");
+          cast.add_output(narrow);
+          onnx::AttributeProto& to = *cast.add_attribute();
+          to.set_name("to");
+          to.set_type(onnx::AttributeProto::INT);
+          to.set_i(static_cast<int64_t>(literal.type));
+        } else {
+          *value.mutable_t() = tensor_of(literal, place->second);
+        }
       }
       node.set_input(slot, place->second);
     }

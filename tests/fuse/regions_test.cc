@@ -115,6 +115,19 @@ TEST(Regions, SplitWhereAnOutputMayBeSmaller) {
   EXPECT_EQ(regions[1].outputs.size(), 1U);
 }
 
+TEST(Regions, LeaveWhatNobodyReads) {
+  // The dead sum may be larger: its input would give the operator its shape.
+  Builder b;
+  const int x = b.value("x", {-1, 8}), other = b.value("other", {-1, 8});
+  const int y = b.node("Neg", {b.node("Exp", {x}, {-1, 8})}, {-1, 8}, DataType::float32, true);
+  const int dead = b.node("Add", {y, other}, {-1, 8});
+  b.node("Mul", {dead, dead}, {-1, 8});
+  const auto regions = regions_of(b.view);
+  ASSERT_EQ(regions.size(), 1U);
+  EXPECT_EQ(regions[0].nodes, (std::vector<int>{0, 1}));
+  EXPECT_EQ(regions[0].inputs, (std::vector<int>{x}));
+}
+
 TEST(Regions, SplitByTypeOnlyWhereAskedTo) {
   Builder b;
   const int x = b.value("x", {8});

@@ -4,19 +4,14 @@ The versions are those that scripts/setup/runtimes/versions.txt lists for this P
 scripts/matrix.sh runs it on all of them. Each run has a process of its own.
 """
 
-import json
-import os
-import subprocess
-import sys
 from collections import namedtuple
-from pathlib import Path
 
 import numpy
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from matrix.versions import OWN, ROOT, VERSIONS
+from matrix.versions import OWN, VERSIONS, run_model
 
 # The output is a probability per pixel. Versions differ by up to 8e-7 on the original model (other convolution code),
 # and the fused operator rounds once where the chain rounds four times; both grow little over the network's 24 places.
@@ -80,26 +75,9 @@ def answer(folder):
         key = (version, model, library)
         if key in known:
             return known[key]
-        environment = dict(os.environ)
-        environment.pop("PYTHONPATH", None)
-        if version != OWN:
-            tree = ROOT / ".cache/onnxruntime" / version
-            if not (tree / "onnxruntime").is_dir():
-                pytest.fail(f"{tree} is missing: run scripts/setup.sh or scripts/matrix.sh", pytrace=False)
-            environment["PYTHONPATH"] = str(tree)
-        outputs = folder / f"{len(known)}.npz"
-        command = [sys.executable, Path(__file__).with_name("run_model.py"), model, inputs, outputs]
-        done = subprocess.run(
-            [*map(str, command), *([str(library)] if library else [])],
-            env=environment, cwd=folder, text=True, capture_output=True, timeout=120,
-        )
-        if done.returncode != 0:
-            pytest.fail(f"ONNX Runtime {version}, exit code {done.returncode}\n{done.stderr}", pytrace=False)
-        said = json.loads(done.stdout.splitlines()[-1])
-        assert said["version"] == version
-        with numpy.load(outputs) as found:
-            (value,) = found.values()
-        known[key] = Answer(value, said["ran"])
+        found, ran = run_model(version, folder, model, inputs, folder / f"{len(known)}.npz", library)
+        (value,) = found.values()
+        known[key] = Answer(value, ran)
         return known[key]
 
     return run

@@ -52,7 +52,7 @@ def remainder(a, b, function):
 
 
 def sign(x):
-    return np.where(x > 0, 1, np.where(x < 0, -1, x)).astype(x.dtype)
+    return np.where(x > 0, 1, np.where(x < 0, -1, np.where(x == 0, 0, x))).astype(x.dtype)
 
 
 # The exact ones are computed in the type itself, where one operation rounds once as the processor does.

@@ -66,11 +66,11 @@ GRAFT_INLINE constexpr T clamp(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
-/// Computes 1 for positive numbers, -1 for negative ones; a zero and a NaN stay what they are, as in ONNX's Sign.
+/// Computes 1 for positive numbers, -1 for negative ones, 0 for zeros of both signs; a NaN stays one, as in ONNX's Sign.
 template <class T>
   requires std::is_arithmetic_v<T>
 GRAFT_INLINE constexpr T sign(T x) {
-  const T y = x > 0 ? T(1) : x;
+  const T y = x > 0 ? T(1) : x + T(0);  // -0 becomes 0
   return y < 0 ? T(-1) : y;
 }
 /// Replaces negative numbers by 0; a NaN stays a NaN, as in ONNX's Relu.

@@ -127,6 +127,8 @@ void print_report(const FuseRequest& request, const FuseResult& result) {
   if (result.fused()) {
     print_kinds(request, result);
     fmt::print("nodes  {} -> {}\n", analysis.nodes, result.nodes_after);
+    if (!request.check)
+      fmt::print("needs  {}, registered with ORT, to be faster\n", result.operators.library.string());
   }
   print_left(result);
   if (const std::string borders = borders_text(result); !borders.empty()) fmt::print("ends   {}\n", borders);

@@ -371,23 +371,4 @@ class Search {
 
 Regions find_regions(const View& view, const RegionOptions& options) { return Search(view, options).run(); }
 
-Traffic traffic_of(const View& view, const Region& region, const std::vector<int64_t>& elements) {
-  Traffic traffic;
-  const auto bytes = [&](int value) {
-    const int64_t count = elements[static_cast<size_t>(value)];
-    if (count < 0) traffic.known = false;
-    return static_cast<double>(std::max<int64_t>(count, 0)) *
-           static_cast<double>(runtime::element_size(view.value(value).type.type));
-  };
-  for (const int node : region.nodes) {
-    for (const int input : view.node(node).inputs) {
-      if (input >= 0) traffic.before += bytes(input);
-    }
-    for (const int output : view.node(node).outputs) traffic.before += bytes(output);
-  }
-  for (const int input : region.inputs) traffic.after += bytes(input);
-  for (const int output : region.outputs) traffic.after += bytes(output);
-  return traffic;
-}
-
 }  // namespace graft::fuse

@@ -45,12 +45,4 @@ struct Regions {
 /// bounded.
 Regions find_regions(const View& view, const RegionOptions& options);
 
-/// Gives the bytes that the nodes of a region move one by one, and that the region moves; nothing where a
-/// size is not known. `size_of` gives a value's number of elements, -1 where it is not known.
-struct Traffic {
-  double before = 0, after = 0;
-  bool known = true;
-};
-Traffic traffic_of(const View& view, const Region& region, const std::vector<int64_t>& elements);
-
 }  // namespace graft::fuse

@@ -80,6 +80,7 @@ def test_a_person_reads_what_was_done(run_graft, tmp_path):
     done = run_graft("fuse", model, "-o", tmp_path / "f.onnx", "--shape", "x=4,16,128,128", "--seconds", "1", check=0)
     assert "4 nodes of 4 are elementwise, ORT 1." in done.stdout and "1 region can be fused" in done.stdout
     assert "Add Clip Mul Div" in done.stdout and "nodes  4 -> 1" in done.stdout
+    assert "libgraft_ops.so, registered with ORT, to be faster" in done.stdout
     assert "x as fast" in done.stdout and "runs without the library too" in done.stdout
 
 

@@ -26,7 +26,7 @@ struct BroadcastPlan {
 
 /// Plans the broadcast of these shapes. Throws an Error that shows them when they do not broadcast.
 template <size_t N>
-BroadcastPlan<N> plan_broadcast(const std::array<const Dims*, N>& inputs) {
+[[gnu::noinline]] BroadcastPlan<N> plan_broadcast(const std::array<const Dims*, N>& inputs) {
   BroadcastPlan<N> plan;
   size_t rank = 0;
   for (const Dims* dims : inputs) rank = std::max(rank, dims->size());

@@ -73,6 +73,13 @@ struct Operand {
   }
 };
 
+/// Is a bool input beside numbers: as wide as they are, so that the loop has one width (g++ widens no other).
+template <class Wide>
+struct WideOperand {
+  const Wide* elements;
+  GRAFT_INLINE bool operator()(int64_t i) const { return elements[i] != 0; }
+};
+
 /// Lists the element types of an elementwise operator's outputs.
 template <class... R>
 struct Returns {};
@@ -107,20 +114,30 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
 
  private:
   template <class E>
-  static constexpr bool is_staged = !std::is_same_v<E, compute_t<E>>;
+  static constexpr bool is_number = !std::is_same_v<E, bool>;
+  static constexpr bool has_numbers = (is_number<T> || ...) || (is_number<R> || ...);
+  using Wide = std::conditional_t<std::max({sizeof(compute_t<T>)..., sizeof(compute_t<R>)...}) == 8, uint64_t, uint32_t>;
+  /// Says whether an input is computed with in a block of another type: 16-bit floats, and bool beside numbers.
+  template <class E>
+  static constexpr bool is_staged = !std::is_same_v<E, compute_t<E>> || (!is_number<E> && has_numbers);
+  /// Says the same of an output; a comparison of numbers can store its bool at once.
+  template <class E>
+  static constexpr bool is_staged_out = is_number<E> ? is_staged<E> : is_staged<E> && (sizeof...(R) > 1 || (is_staged<T> || ...));
+  template <class E>
+  using Cell = std::conditional_t<!is_number<E> && has_numbers, Wide, compute_t<E>>;
   template <size_t I>
   static constexpr bool is_single = (Singles >> I) & 1;
   static constexpr bool is_tiled = sizeof...(T) >= kTiledInputs;
   template <class E>
-  using Block = std::array<compute_t<E>, is_staged<E> || is_tiled ? kStagedBlock : 1>;
+  using Block = std::array<Cell<E>, is_staged<E> || is_tiled ? kStagedBlock : 1>;
   using FirstResult = std::tuple_element_t<0, std::tuple<R...>>;
 
   template <Target V, size_t... I, size_t... J>
   GRAFT_INLINE void run(std::index_sequence<I...> in, std::index_sequence<J...> out) const {
     const Body f = body;  // a copy whose address nobody has: attributes stay in registers
-    if constexpr ((is_staged<T> || ...) || (is_staged<R> || ...)) {
+    if constexpr ((is_staged<T> || ...) || (is_staged_out<R> || ...)) {
       alignas(64) std::tuple<Block<T>...> blocks;
-      alignas(64) std::tuple<Block<R>...> results;
+      alignas(64) std::tuple<std::array<Cell<R>, is_staged_out<R> ? kStagedBlock : 1>...> results;
       for (int64_t begin = 0; begin < n; begin += kStagedBlock) {
         const int64_t count = std::min(n - begin, kStagedBlock);
         const auto operands = std::make_tuple(stage<V, I>(std::get<I>(blocks), begin, count)...);
@@ -151,39 +168,50 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
     using E = std::tuple_element_t<I, std::tuple<T...>>;
     using C = compute_t<E>;
     const E* elements = std::get<I>(inputs);
-    if constexpr (is_tiled) {
-      if (fixed >> I & 1) {
-        if (begin == 0) std::fill_n(block.data(), count, computed(*elements));
-        return Operand<C, false>{block.data(), C{}};
-      }
-    }
     if constexpr (is_single<I>) {
       return Operand<C, true>{nullptr, computed(*elements)};
-    } else if constexpr (is_staged<E>) {
-      Staging<V, E>::widen(elements + begin, block.data(), count);
-      return Operand<C, false>{block.data(), C{}};
     } else {
-      return Operand<C, false>{elements + begin, C{}};
+      const bool one_value = is_tiled && (fixed >> I & 1);
+      if (one_value && begin == 0) std::fill_n(block.data(), count, Cell<E>(computed(*elements)));
+      if constexpr (!is_number<E> && is_staged<E>) {
+        if (!one_value) widen_bool(elements + begin, block.data(), count);
+        return WideOperand<Wide>{block.data()};
+      } else if constexpr (is_staged<E>) {
+        if (!one_value) Staging<V, E>::widen(elements + begin, block.data(), count);
+        return Operand<C, false>{block.data(), C{}};
+      } else {
+        return Operand<C, false>{one_value ? block.data() : elements + begin, C{}};
+      }
     }
   }
-
+  static GRAFT_INLINE void widen_bool(const bool* from, Wide* to, int64_t count) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(from);
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) to[i] = bytes[i];
+  }
+  static GRAFT_INLINE void narrow_bool(const Wide* from, bool* to, int64_t count) {
+    auto* bytes = reinterpret_cast<uint8_t*>(to);
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) bytes[i] = uint8_t(from[i]);
+  }
   template <class E>
   static GRAFT_INLINE compute_t<E> computed(E element) {
-    if constexpr (is_staged<E>) return to_float(element);
-    else return element;
+    if constexpr (std::is_same_v<E, compute_t<E>>) return element;
+    else return to_float(element);
   }
 
   /// Gives where results are computed: a block when they are narrowed afterwards, else the output itself.
   template <size_t J, class B>
   GRAFT_INLINE auto destination(B& block, int64_t begin) const {
     using E = std::tuple_element_t<J, std::tuple<R...>>;
-    if constexpr (is_staged<E>) return block.data();
+    if constexpr (is_staged_out<E>) return block.data();
     else return std::get<J>(outputs) + begin;
   }
   template <Target V, size_t J, class B>
   GRAFT_INLINE void narrow(const B& block, int64_t begin, int64_t count) const {
     using E = std::tuple_element_t<J, std::tuple<R...>>;
-    if constexpr (is_staged<E>) Staging<V, E>::narrow(block.data(), std::get<J>(outputs) + begin, count);
+    if constexpr (is_number<E> && is_staged_out<E>) Staging<V, E>::narrow(block.data(), std::get<J>(outputs) + begin, count);
+    else if constexpr (is_staged_out<E>) narrow_bool(block.data(), std::get<J>(outputs) + begin, count);
   }
 
   template <class Operands, class... C, size_t... I, size_t... J>
@@ -197,8 +225,13 @@ struct Loop<Singles, Body, Returns<R...>, T...> {
       const std::tuple<C*...> results = to;
 #pragma omp simd
       for (int64_t i = 0; i < count; ++i) {
-        const auto values = f(std::get<I>(operands)(i)...);
-        ((std::get<J>(results)[i] = std::get<J>(values)), ...);
+        if constexpr (sizeof...(J) <= 4) {
+          // Called for each output, and computed once: a tuple of several would stay in memory, and the loop one by one.
+          [&](auto... x) GRAFT_INLINE_LAMBDA { ((std::get<J>(results)[i] = std::get<J>(f(x...))), ...); }(std::get<I>(operands)(i)...);
+        } else {
+          const auto values = f(std::get<I>(operands)(i)...);
+          ((std::get<J>(results)[i] = std::get<J>(values)), ...);
+        }
       }
     }
   }

@@ -275,7 +275,7 @@ class Module {
  private:
   using FloatTypes = Types<float, double, float16, bfloat16>;
 
-  Operator& add(std::string_view name) {
+  [[gnu::cold, gnu::noinline]] Operator& add(std::string_view name) {
     for (const Operator& other : operators_) {
       if (other.domain == domain_ && other.name == name) {
         fail(other.full_name(), " is defined twice: ORT knows one schema a name; list the functions of several types in "
@@ -288,7 +288,7 @@ class Module {
     return op;
   }
 
-  static void set_arguments(Operator& op, size_t inputs, size_t outputs) {
+  [[gnu::cold, gnu::noinline]] static void set_arguments(Operator& op, size_t inputs, size_t outputs) {
     op.inputs.resize(inputs);
     op.outputs.resize(outputs);
     for (size_t i = 0; i < inputs; ++i) op.inputs[i].name = i ? "x" + std::to_string(i) : "x";
@@ -296,7 +296,7 @@ class Module {
   }
 
   /// Gives an operator the shapes of an elementwise one.
-  static void make_elementwise(Operator& op) {
+  [[gnu::cold, gnu::noinline]] static void make_elementwise(Operator& op) {
     op.elementwise = true;
     op.shape_rule = ShapeRule::broadcast;
     op.infer = [](const Operator&, const AttributeReader&, std::span<const Shape> in, std::span<Shape> out) {
@@ -381,7 +381,7 @@ class Module {
 
   /// Calls the functor with symbols, and keeps what it writes as the operator's definition. A bool is a condition.
   template <class F, class Chosen, size_t... I, size_t... A>
-  static void trace(Operator& op, std::index_sequence<I...>, std::index_sequence<A...>) {
+  [[gnu::cold, gnu::noinline]] static void trace(Operator& op, std::index_sequence<I...>, std::index_sequence<A...>) {
     Tracer tracer;
     const auto input = [&]<size_t K>(std::integral_constant<size_t, K>) {
       if constexpr (detail::is_condition<Chosen, K>) return tracer.condition(op.inputs[K].name);
@@ -441,7 +441,7 @@ class Module {
     op.reads_node = detail::reads_node<S, Tensors>();
   }
 
-  static void check_arities(const Operator& op, std::string_view what, const std::vector<Argument>& found,
+  [[gnu::cold, gnu::noinline]] static void check_arities(const Operator& op, std::string_view what, const std::vector<Argument>& found,
                             std::vector<Argument>& arguments) {
     for (size_t i = 0; i < found.size(); ++i) {
       arguments[i].arity = found[i].arity;
@@ -561,7 +561,7 @@ class Module {
   // ---- options ---------------------------------------------------------------------------------------------------
 
   template <class... Options>
-  static void apply(Operator& op, Options... options) {
+  [[gnu::cold, gnu::noinline]] static void apply(Operator& op, Options... options) {
     [[maybe_unused]] size_t attribute = 0;
     constexpr bool named = (false || ... || detail::is_outputs<Options>);
     (apply_one(op, attribute, std::move(options)), ...);
@@ -573,7 +573,7 @@ class Module {
   }
 
   /// Throws an Error when two inputs, outputs or attributes share a name: definitions and errors go by names.
-  static void check_names(const Operator& op) {
+  [[gnu::cold, gnu::noinline]] static void check_names(const Operator& op) {
     std::vector<std::string> names;
     for (const Argument& argument : op.inputs) names.push_back(argument.name);
     for (const Argument& argument : op.outputs) names.push_back(argument.name);
@@ -619,7 +619,7 @@ class Module {
     return detail::default_for(type, F{}.*option.member);
   }
 
-  static void rename(const Operator& op, std::string_view what, std::vector<Argument>& arguments,
+  [[gnu::cold, gnu::noinline]] static void rename(const Operator& op, std::string_view what, std::vector<Argument>& arguments,
                      const std::vector<std::string>& names) {
     if (names.size() != arguments.size()) {
       fail(op.full_name(), ": ", what, "(...) names ", names.size(), ", the function has ", arguments.size());

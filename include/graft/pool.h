@@ -15,7 +15,34 @@
 #include <cstdint>
 #include <exception>
 
+#if defined(__SANITIZE_THREAD__)
+#define GRAFT_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GRAFT_THREAD_SANITIZER 1
+#endif
+#endif
+#ifdef GRAFT_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
 namespace graft {
+
+namespace detail {
+// A caller's threads, ORT's above all, are not built with ThreadSanitizer, so it does not see how they hand work over. These
+// two say what every caller does: a block begins after the call, and the call returns after its blocks.
+inline void hand_over([[maybe_unused]] void* work) {
+#ifdef GRAFT_THREAD_SANITIZER
+  __tsan_release(work);
+#endif
+}
+inline void take_over([[maybe_unused]] void* work) {
+#ifdef GRAFT_THREAD_SANITIZER
+  __tsan_acquire(work);
+#endif
+}
+}  // namespace detail
 
 /// Calls tasks on ORT's threads, or on those of a caller of graft_describe. Take it as a parameter of a tensor function.
 class Pool {
@@ -62,13 +89,17 @@ class Pool {
     } shared{task};
     const auto call = [](void* argument, size_t i) {
       Shared& s = *static_cast<Shared*>(argument);
+      detail::take_over(&s);
       try {
         s.task(i);
       } catch (...) {
         if (!s.failed.test_and_set()) s.error = std::current_exception();
       }
+      detail::hand_over(&s);
     };
+    detail::hand_over(&shared);
     parallel_for_(state_, call, count, &shared);
+    detail::take_over(&shared);
     if (shared.error) std::rethrow_exception(shared.error);
   }
 

@@ -25,8 +25,9 @@ GRAFT_INLINE constexpr T abs(T x) {
 /// Is the outcome of a comparison of two Scalars; use it in `where`.
 struct Condition {
   bool value;
-  friend constexpr Condition operator&&(Condition a, Condition b) { return {a.value && b.value}; }
-  friend constexpr Condition operator||(Condition a, Condition b) { return {a.value || b.value}; }
+  // Both sides are known: nothing is left out, which would be a branch.
+  friend constexpr Condition operator&&(Condition a, Condition b) { return {bool(a.value & b.value)}; }
+  friend constexpr Condition operator||(Condition a, Condition b) { return {bool(a.value | b.value)}; }
   friend constexpr Condition operator!(Condition a) { return {!a.value}; }
   friend constexpr Condition operator==(Condition a, Condition b) { return {a.value == b.value}; }
   friend constexpr Condition operator!=(Condition a, Condition b) { return {a.value != b.value}; }

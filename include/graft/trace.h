@@ -85,15 +85,15 @@ class Tracer {
   Symbol attribute(std::string_view name) { return leaf("@" + std::string(name)); }
 
   /// Adds a node, or finds the same one.
-  int add(std::string_view op, std::initializer_list<Symbol> arguments) {
+  [[gnu::cold, gnu::noinline]] int add(std::string_view op, std::initializer_list<Symbol> arguments) {
     std::vector<int> nodes;
     for (const Symbol& argument : arguments) nodes.push_back(node_of(argument));
     return find_or_add({std::string(op), std::move(nodes), false});
   }
-  int add_condition(std::string_view op, std::initializer_list<int> arguments) {
+  [[gnu::cold, gnu::noinline]] int add_condition(std::string_view op, std::initializer_list<int> arguments) {
     return find_or_add({std::string(op), arguments, false});
   }
-  int node_of(const Symbol& symbol) {
+  [[gnu::cold, gnu::noinline]] int node_of(const Symbol& symbol) {
     if (symbol.tracer == nullptr) return leaf(number(symbol.literal)).node;
     return symbol.node;
   }
@@ -108,7 +108,7 @@ class Tracer {
     return definition(names, std::vector<int>{node_of(results)...});
   }
 
-  Definition definition(const std::vector<std::string>& outputs, const std::vector<int>& roots) {
+  [[gnu::cold, gnu::noinline]] Definition definition(const std::vector<std::string>& outputs, const std::vector<int>& roots) {
     for (auto& node : nodes_) node.uses = 0;
     for (int root : roots) ++nodes_[size_t(root)].uses;
     // Nodes are in order of creation, so a node's arguments come before it.
@@ -143,9 +143,9 @@ class Tracer {
   }
 
  private:
-  Symbol leaf(std::string text) { return {this, find_or_add({std::move(text), {}, true})}; }
+  [[gnu::cold, gnu::noinline]] Symbol leaf(std::string text) { return {this, find_or_add({std::move(text), {}, true})}; }
 
-  int find_or_add(detail::TracedNode node) {
+  [[gnu::cold, gnu::noinline]] int find_or_add(detail::TracedNode node) {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].text == node.text && nodes_[i].arguments == node.arguments && nodes_[i].leaf == node.leaf) return int(i);
     }
@@ -153,13 +153,13 @@ class Tracer {
     return int(nodes_.size()) - 1;
   }
 
-  static std::string number(double value) {
+  [[gnu::cold, gnu::noinline]] static std::string number(double value) {
     std::array<char, 32> text;
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
     return {text.data(), end};
   }
 
-  std::string write(int index, const std::vector<std::string>& names) const {
+  [[gnu::cold, gnu::noinline]] std::string write(int index, const std::vector<std::string>& names) const {
     if (!names[size_t(index)].empty()) return names[size_t(index)];
     const detail::TracedNode& node = nodes_[size_t(index)];
     if (node.leaf) return node.text;
@@ -180,11 +180,11 @@ inline Tracer* tracer_of(std::initializer_list<Symbol> arguments) {
   return nullptr;
 }
 /// Records one operator; an expression of literals alone never gets here, C++ has computed it.
-inline Symbol record(std::string_view op, std::initializer_list<Symbol> arguments) {
+[[gnu::cold, gnu::noinline]] inline Symbol record(std::string_view op, std::initializer_list<Symbol> arguments) {
   Tracer* tracer = tracer_of(arguments);
   return {tracer, tracer->add(op, arguments)};
 }
-inline SymbolicCondition record_condition(std::string_view op, std::initializer_list<Symbol> arguments) {
+[[gnu::cold, gnu::noinline]] inline SymbolicCondition record_condition(std::string_view op, std::initializer_list<Symbol> arguments) {
   Tracer* tracer = tracer_of(arguments);
   return {tracer, tracer->add(op, arguments)};
 }

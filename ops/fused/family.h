@@ -62,6 +62,11 @@ const Family* streaming(Type output);
 /// second(c, first(a, b)).
 const Family* pair_of(Op first, Op second, bool reversed);
 
+/// Finds what computes unary(binary(a, b)), or binary(unary(a), b), for exp, tanh, sigmoid, erf, sqrt and abs with add and mul;
+/// null where there is none.
+const Family* unary_of(Op unary, Op binary);
+const Family* binary_of(Op binary, Op unary);
+
 /// Lists what stands for more than two operators, all in float; lo, hi, k and m are constants.
 enum class Joined : uint8_t {
   add_clamp,          ///< clamp(a + b, lo, hi)
@@ -74,8 +79,7 @@ enum class Joined : uint8_t {
   gate_mul,           ///< (t * clamp(t + k, lo, hi)) * m
   gate_div,           ///< (t * clamp(t + k, lo, hi)) / m
   gate_inner_mul,     ///< t * (clamp(t + k, lo, hi) * m)
-  gate_inner_div,     ///< t * (clamp(t + k, lo, hi) / m)
-  sigmoid_mul         ///< sigmoid(a) * b
+  gate_inner_div      ///< t * (clamp(t + k, lo, hi) / m)
 };
 const Family& joined(Joined which);
 

@@ -35,6 +35,31 @@ const Family* pair_with(Op second, bool reversed) {
   }
 }
 
+template <class Unary, class Binary>
+struct UnaryOf {
+  static constexpr bool commutative = true;
+  static constexpr int cost = Unary::cost;
+  static GRAFT_INLINE float f(float a, float b) { return Unary::f(Binary::f(a, b)); }
+};
+template <class Unary, class Binary>
+struct BinaryOf {
+  static constexpr int cost = Unary::cost;
+  static GRAFT_INLINE float f(float a, float b) { return Binary::f(Unary::f(a), b); }
+};
+/// Calls then(a function of elements) for an operator that is joined with add or mul.
+template <class Then>
+const Family* with_unary(Op op, Then then) {
+  switch (op) {
+    case Op::exp: return then(Exp{});
+    case Op::tanh: return then(Tanh{});
+    case Op::sigmoid: return then(Sigmoid{});
+    case Op::erf: return then(Erf{});
+    case Op::sqrt: return then(Sqrt{});
+    case Op::abs: return then(Abs{});
+    default: return nullptr;
+  }
+}
+
 // ---- more than two ---------------------------------------------------------------------------------------------------
 
 struct AddClamp {
@@ -74,15 +99,10 @@ struct Gate {
     else return t * gate;
   }
 };
-/// The last five are constants; b and c may be one value, or c, or none.
+/// The last four are constants; b and c may be one value, or one of them, or none.
 template <Joined Form>
 constexpr const Family& gate =
-    make_family<Gate<Form>, float(float, float, float, float, float, float, float), 0b1111000, 0b1111010, 0b1111110>;
-
-struct SigmoidMul {
-  static constexpr int cost = 8;
-  static GRAFT_INLINE float f(float a, float b) { return sigmoid(a) * b; }
-};
+    make_family<Gate<Form>, float(float, float, float, float, float, float, float), 0b1111000, 0b1111010, 0b1111100, 0b1111110>;
 
 }  // namespace
 
@@ -93,6 +113,19 @@ const Family* pair_of(Op first, Op second, bool reversed) {
     case Op::mul: return pair_with<Mul>(second, reversed);
     default: return nullptr;
   }
+}
+
+const Family* unary_of(Op unary, Op binary) {
+  return with_unary(unary, [&]<class F>(F) -> const Family* {
+    if (binary == Op::add) return graft::fused::binary<UnaryOf<F, Add>, float>;
+    return binary == Op::mul ? graft::fused::binary<UnaryOf<F, Mul>, float> : nullptr;
+  });
+}
+const Family* binary_of(Op binary, Op unary) {
+  return with_unary(unary, [&]<class F>(F) -> const Family* {
+    if (binary == Op::add) return graft::fused::binary<BinaryOf<F, Add>, float>;
+    return binary == Op::mul ? graft::fused::binary<BinaryOf<F, Mul>, float> : nullptr;
+  });
 }
 
 const Family& joined(Joined which) {
@@ -109,7 +142,6 @@ const Family& joined(Joined which) {
     case Joined::gate_div: return gate<Joined::gate_div>;
     case Joined::gate_inner_mul: return gate<Joined::gate_inner_mul>;
     case Joined::gate_inner_div: return gate<Joined::gate_inner_div>;
-    case Joined::sigmoid_mul: return make_family<SigmoidMul, float(float, float), 0b00, 0b01, 0b10>;
   }
   __builtin_unreachable();
 }

@@ -20,11 +20,21 @@ int Schedule::add_constant(double number, Type type) {
   std::array<std::byte, 8> cell{};
   const auto put = [&](auto value) { std::memcpy(cell.data(), &value, sizeof value); };
   switch (type) {
-    case Type::f64: put(number); break;
-    case Type::i32: put(int32_t(number)); break;
-    case Type::i64: put(int64_t(number)); break;
-    case Type::boolean: put(uint8_t(number != 0)); break;
-    default: put(float(number)); break;
+    case Type::f64:
+      put(number);
+      break;
+    case Type::i32:
+      put(int32_t(number));
+      break;
+    case Type::i64:
+      put(int64_t(number));
+      break;
+    case Type::boolean:
+      put(uint8_t(number != 0));
+      break;
+    default:
+      put(float(number));
+      break;
   }
   cells_.push_back(cell);
   return add({.op = Op::constant, .type = type, .number = number, .constant = int(cells_.size()) - 1});
@@ -43,7 +53,8 @@ std::vector<int> Schedule::uses() const {
 Schedule::Schedule(const Program& program) {
   inputs_ = size_t(program.input_count());
   if (inputs_ > kMaxInputs) {
-    throw std::invalid_argument("it has " + std::to_string(inputs_) + " inputs, more than " + std::to_string(kMaxInputs));
+    throw std::invalid_argument("it has " + std::to_string(inputs_) + " inputs, more than " +
+                                std::to_string(kMaxInputs));
   }
   simplify(program, *this);
 }
@@ -51,8 +62,10 @@ Schedule::Schedule(const Program& program) {
 std::vector<bool> Schedule::find_ones(uint64_t singles) const {
   std::vector<bool> one(items_.size());
   for (size_t v = 0; v < items_.size(); ++v) {  // a constant may stand behind what reads it
-    if (v < inputs_) one[v] = (singles >> v) & 1;
-    else if (is_constant(int(v))) one[v] = true;
+    if (v < inputs_)
+      one[v] = (singles >> v) & 1;
+    else if (is_constant(int(v)))
+      one[v] = true;
   }
   for (size_t v = 0; v < items_.size(); ++v) {
     if (items_[v].family == nullptr) continue;
@@ -62,13 +75,59 @@ std::vector<bool> Schedule::find_ones(uint64_t singles) const {
   return one;
 }
 
-// ---- binding ---------------------------------------------------------------------------------------------------------
+std::optional<std::pair<Schedule, Schedule>> Schedule::split(size_t input) const {
+  const std::vector<int> used = uses();
+  std::vector<bool> alone(items_.size());  // made of this input and constants
+  alone[input] = true;
+  for (size_t v = inputs_; v < items_.size(); ++v) {
+    bool any = false, all = true;
+    for (int k = 0; k < arity(int(v)); ++k) {
+      const int operand = items_[v].operands[size_t(k)];
+      any = any || alone[size_t(operand)];
+      all = all && (alone[size_t(operand)] || is_constant(operand));
+    }
+    alone[v] = any && all;
+  }
+  int last = -1;  // what others read of it
+  const auto is_read = [&](int v) {
+    if (!alone[size_t(v)]) return true;
+    const bool first = last < 0 || last == v;
+    last = v;
+    return first;
+  };
+  bool one = true;
+  for (int output : outputs_) one = one && is_read(output);
+  for (size_t v = inputs_; v < items_.size(); ++v) {
+    for (int k = 0; k < arity(int(v)) && used[v] && !alone[v]; ++k)
+      one = one && is_read(items_[v].operands[size_t(k)]);
+  }
+  if (!one || last < 0 || size_t(last) == input) return {};
+  std::pair<Schedule, Schedule> parts{*this, *this};
+  parts.first.outputs_ = {last};
+  parts.first.output_types_ = {items_[size_t(last)].type};
+  Schedule& rest = parts.second;
+  rest.items_[input] = {.op = Op::input, .type = items_[size_t(last)].type};
+  for (size_t v = inputs_; v < items_.size(); ++v) {
+    for (int& operand : rest.items_[v].operands) {
+      if (!alone[v] && operand == last) operand = int(input);
+    }
+  }
+  std::ranges::replace(rest.outputs_, last, int(input));
+  return parts;
+}
+
+// ---- binding
+// ---------------------------------------------------------------------------------------------------------
 
 /// Makes the steps: gives every value a place, and every step the variant that fits its operands.
 class Binder {
  public:
   Binder(const Schedule& schedule, uint64_t singles, bool stream)
-      : s_(schedule), stream_(stream), uses_(schedule.uses()), one_(schedule.find_ones(singles)), place_(s_.items_.size(), kNowhere) {
+      : s_(schedule),
+        stream_(stream),
+        uses_(schedule.uses()),
+        one_(schedule.find_ones(singles)),
+        place_(s_.items_.size(), kNowhere) {
     first_constant_ = s_.inputs_ + s_.outputs_.size();
     for (size_t v = 0; v < s_.items_.size(); ++v) {
       if (v < s_.inputs_) place_[v] = v;
@@ -83,8 +142,10 @@ class Binder {
     size_t cell = 0;
     for (size_t v = 0; v < s_.items_.size(); ++v) {
       if (uses_[v] == 0) continue;
-      if (s_.items_[v].family && one_[v]) emit_once(int(v), first_cell_ + cell++);
-      else if (s_.items_[v].family) emit(int(v));
+      if (s_.items_[v].family && one_[v])
+        emit_once(int(v), first_cell_ + cell++);
+      else if (s_.items_[v].family)
+        emit(int(v));
       store_outputs(int(v));
     }
     return std::move(bound_);
@@ -108,12 +169,14 @@ class Binder {
   void emit(int v) {
     const Family& family = *s_.items_[size_t(v)].family;
     std::array<int, 7> operands = s_.items_[size_t(v)].operands;
-    if (family.commutative && one_[size_t(operands[0])] && !one_[size_t(operands[1])]) std::swap(operands[0], operands[1]);
+    if (family.commutative && one_[size_t(operands[0])] && !one_[size_t(operands[1])])
+      std::swap(operands[0], operands[1]);
     unsigned singles = 0;
     for (int k = 0; k < family.arity; ++k) singles |= unsigned(one_[size_t(operands[size_t(k)])]) << k;
     const Variant* best = &family.variants.front();
     for (const Variant& variant : family.variants) {
-      if ((variant.singles & ~singles) == 0 && std::popcount(variant.singles) >= std::popcount(best->singles)) best = &variant;
+      if ((variant.singles & ~singles) == 0 && std::popcount(variant.singles) >= std::popcount(best->singles))
+        best = &variant;
     }
     // What the variant reads element by element and is one value is written into a tile first.
     Step step{best->run[target()], false};
@@ -124,16 +187,18 @@ class Binder {
       if (one_[o] && !((best->singles >> k) & 1)) {
         filled.push_back(take_buffer(s_.items_[o].type));
         const Family& copy = storing(s_.items_[o].type);
-        bound_.steps.push_back({copy.variants[1].run[target()], false, {uint16_t(place), uint16_t(filled.back())}});
+        bound_.steps.push_back(
+            {copy.variants[1].run[target()], false, {uint16_t(place), uint16_t(filled.back())}});
         place = filled.back();
       }
       step.places[size_t(k)] = uint16_t(place);
     }
-    // An operand's buffer that is free after this step may take the result, since each element is read before it is written;
-    // but not when operands and result are of several widths.
+    // An operand's buffer that is free after this step may take the result, since each element is read before
+    // it is written; but not when operands and result are of several widths.
     const Type type = s_.items_[size_t(v)].type;
     bool one_width = true;
-    for (int k = 0; k < family.arity; ++k) one_width = one_width && size_of(s_.items_[size_t(operands[size_t(k)])].type) == size_of(type);
+    for (int k = 0; k < family.arity; ++k)
+      one_width = one_width && size_of(s_.items_[size_t(operands[size_t(k)])].type) == size_of(type);
     size_t result = direct_output(v);
     if (result == kNowhere && !one_width) result = take_buffer(type);
     release_operands(v);
@@ -148,7 +213,8 @@ class Binder {
   size_t direct_output(int v) const {
     for (size_t i = 0; i < s_.outputs_.size(); ++i) {
       const Type type = s_.output_types_[i];
-      if (s_.outputs_[i] == v && held_as(type) == type && !(stream_ && streaming(type))) return s_.inputs_ + i;
+      if (s_.outputs_[i] == v && held_as(type) == type && !(stream_ && streaming(type)))
+        return s_.inputs_ + i;
     }
     return kNowhere;
   }
@@ -167,11 +233,14 @@ class Binder {
           variant = 1;
         } else if (one_[size_t(v)]) {
           const size_t filled = take_buffer(s_.items_[size_t(v)].type);
-          bound_.steps.push_back({storing(held_as(s_.items_[size_t(v)].type)).variants[1].run[target()], false, {uint16_t(from), uint16_t(filled)}});
+          bound_.steps.push_back({storing(held_as(s_.items_[size_t(v)].type)).variants[1].run[target()],
+                                  false,
+                                  {uint16_t(from), uint16_t(filled)}});
           free_.push_back(filled);
           from = filled;
         }
-        bound_.steps.push_back({family.variants[variant].run[target()], false, {uint16_t(from), uint16_t(to)}});
+        bound_.steps.push_back(
+            {family.variants[variant].run[target()], false, {uint16_t(from), uint16_t(to)}});
       }
       release(v);
     }
@@ -181,7 +250,8 @@ class Binder {
     for (int k = 0; k < s_.arity(v); ++k) release(operand(v, k));
   }
   void release(int v) {
-    if (--uses_[size_t(v)] == 0 && place_[size_t(v)] >= first_buffer_ && place_[size_t(v)] != kNowhere) free_.push_back(place_[size_t(v)]);
+    if (--uses_[size_t(v)] == 0 && place_[size_t(v)] >= first_buffer_ && place_[size_t(v)] != kNowhere)
+      free_.push_back(place_[size_t(v)]);
   }
   size_t take_buffer(Type type) {
     bound_.width = std::max(bound_.width, size_of(type));

@@ -1,17 +1,20 @@
-// A program as steps over tiles: simplified once, then bound to the inputs that are one value in a tile, which decides which
-// operators are joined in one loop.
+// A program as steps over tiles: simplified once, then bound to the inputs that are one value in a tile,
+// which decides which operators are joined in one loop.
 //
 //   const Schedule schedule(read_program("in f32; k f32 3; add f32 0 1; relu f32 2; out 3"));
-//   const Bound bound = schedule.bind(0, false);          // one step: clamp(x + 3, 0, inf), from input to output
+//   const Bound bound = schedule.bind(0, false);          // one step: clamp(x + 3, 0, inf), from input to
+//   output
 //
-// Steps name their values by places in a table of addresses: inputs, outputs, constants, cells (values that are one for
-// the whole tile), buffers. A buffer is used again as soon as its value is not needed any more.
+// Steps name their values by places in a table of addresses: inputs, outputs, constants, cells (values that
+// are one for the whole tile), buffers. A buffer is used again as soon as its value is not needed any more.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "family.h"
@@ -44,6 +47,14 @@ class Schedule {
   static constexpr size_t kMaxInputs = 64;
   size_t inputs() const { return inputs_; }
   size_t outputs() const { return outputs_.size(); }
+  Type input_type(size_t i) const { return items_[i].type; }
+  Type output_type(size_t i) const { return output_types_[i]; }
+
+  /// Takes out what is computed of one input alone, when a single value comes of it: a schedule for that
+  /// value, and one for the rest, whose input i is that value. For an input that is small beside the outputs:
+  /// sigmoid(gate) * x computes the sigmoids of a gate once, and not for each element that it broadcasts to.
+  std::optional<std::pair<Schedule, Schedule>> split(size_t i) const;
+
   /// Bit i of `singles` says that input i is one value; `stream` that outputs pass the caches.
   Bound bind(uint64_t singles, bool stream) const;
 
@@ -57,9 +68,9 @@ class Schedule {
     Type type = Type::f32;           ///< How a tile of it is held; an input: as it comes.
     const Family* family = nullptr;  ///< Null for inputs and constants.
     std::array<int, 7> operands{};
-    double number = 0;               ///< Of a constant.
-    int constant = -1;               ///< Its index among the constants.
-    bool rounded = false;            ///< Is an input of 16 bits: no need to round it again.
+    double number = 0;     ///< Of a constant.
+    int constant = -1;     ///< Its index among the constants.
+    bool rounded = false;  ///< Is an input of 16 bits: no need to round it again.
   };
   bool is_constant(int v) const { return items_[size_t(v)].op == Op::constant; }
   int arity(int v) const { return items_[size_t(v)].family ? items_[size_t(v)].family->arity : 0; }

@@ -27,11 +27,17 @@ class Simplifier {
     const Value& value = program_.values[i];
     if (value.op == Op::input) {
       const Family* widen = widening(value.type);
-      return widen ? s_.add({.op = Op::cast, .type = Type::f32, .family = widen, .operands = {int(i)}, .rounded = true}) : int(i);
+      return widen ? s_.add({.op = Op::cast,
+                             .type = Type::f32,
+                             .family = widen,
+                             .operands = {int(i)},
+                             .rounded = true})
+                   : int(i);
     }
     if (value.op == Op::constant) return s_.add_constant(value.number, value.type);
     std::array<int, 3> operands{};
-    for (int k = 0; k < info_of(value.op)->arity; ++k) operands[size_t(k)] = value_[size_t(value.operands[size_t(k)])];
+    for (int k = 0; k < info_of(value.op)->arity; ++k)
+      operands[size_t(k)] = value_[size_t(value.operands[size_t(k)])];
     if (value.op == Op::cast) return cast(value, operands[0]);
     return make(value.op, operands);
   }
@@ -51,7 +57,8 @@ class Simplifier {
   }
   int convert(int from, Type to) {
     const Family* family = conversion(type(from), to);
-    return family ? fold({.op = Op::cast, .type = family->result, .family = family, .operands = {from}}) : from;
+    return family ? fold({.op = Op::cast, .type = family->result, .family = family, .operands = {from}})
+                  : from;
   }
 
   /// Adds an operator, in the form that joins best.
@@ -67,23 +74,31 @@ class Simplifier {
       case Op::equal:
         if (constant(0)) std::swap(v[0], v[1]);
         break;
-      case Op::less: return mirrored(op, Op::greater, v);
-      case Op::less_equal: return mirrored(op, Op::greater_equal, v);
-      case Op::greater: return mirrored(op, Op::less, v);
-      case Op::greater_equal: return mirrored(op, Op::less_equal, v);
-      default: break;
+      case Op::less:
+        return mirrored(op, Op::greater, v);
+      case Op::less_equal:
+        return mirrored(op, Op::greater_equal, v);
+      case Op::greater:
+        return mirrored(op, Op::less, v);
+      case Op::greater_equal:
+        return mirrored(op, Op::less_equal, v);
+      default:
+        break;
     }
-    if (op == Op::sub && floating && constant(1)) return plain(Op::add, {v[0], s_.add_constant(-number(v[1]), held)});
+    if (op == Op::sub && floating && constant(1))
+      return plain(Op::add, {v[0], s_.add_constant(-number(v[1]), held)});
     if (op == Op::div && floating && constant(1) && is_power_of_two(number(v[1]), held)) {
       return plain(Op::mul, {v[0], s_.add_constant(1 / number(v[1]), held)});
     }
     if (held != Type::f32) return plain(op, v);
     switch (op) {
-      case Op::neg: return plain(Op::mul, {v[0], s_.add_constant(-1, held)});
+      case Op::neg:
+        return plain(Op::mul, {v[0], s_.add_constant(-1, held)});
       case Op::sub:
         if (constant(0)) return plain(Op::add, {plain(Op::mul, {v[1], s_.add_constant(-1, held)}), v[0]});
         break;
-      case Op::relu: return limit(v[0], 0, kInfinity);
+      case Op::relu:
+        return limit(v[0], 0, kInfinity);
       case Op::min:
         if (constant(1) && !std::isnan(number(v[1]))) return limit(v[0], -kInfinity, number(v[1]));
         break;
@@ -95,14 +110,16 @@ class Simplifier {
           return limit(v[0], number(v[1]), number(v[2]));
         }
         break;
-      default: break;
+      default:
+        break;
     }
     return plain(op, v);
   }
 
   static bool is_power_of_two(double x, Type type) {
     int exponent = 0;
-    return std::isfinite(x) && std::abs(std::frexp(x, &exponent)) == 0.5 && std::abs(exponent) < (type == Type::f32 ? 120 : 1000);
+    return std::isfinite(x) && std::abs(std::frexp(x, &exponent)) == 0.5 &&
+           std::abs(exponent) < (type == Type::f32 ? 120 : 1000);
   }
   int mirrored(Op op, Op mirror, std::array<int, 3> v) {
     if (!s_.is_constant(v[0])) return plain(op, v);
@@ -127,7 +144,8 @@ class Simplifier {
 
   int plain(Op op, std::array<int, 3> v) {
     const Family* family = family_of(op, type(v[op == Op::where ? 1 : 0]));
-    if (family == nullptr) throw std::invalid_argument(std::string(info_of(op)->name) + " does not take its type");
+    if (family == nullptr)
+      throw std::invalid_argument(std::string(info_of(op)->name) + " does not take its type");
     return fold({.op = op, .type = family->result, .family = family, .operands = {v[0], v[1], v[2]}});
   }
 
@@ -152,11 +170,21 @@ class Simplifier {
     };
     double number = 0;
     switch (family.result) {
-      case Type::f64: number = get(double{}); break;
-      case Type::i32: number = get(int32_t{}); break;
-      case Type::i64: number = get(int64_t{}); break;
-      case Type::boolean: number = get(uint8_t{}); break;
-      default: number = get(float{}); break;
+      case Type::f64:
+        number = get(double{});
+        break;
+      case Type::i32:
+        number = get(int32_t{});
+        break;
+      case Type::i64:
+        number = get(int64_t{});
+        break;
+      case Type::boolean:
+        number = get(uint8_t{});
+        break;
+      default:
+        number = get(float{});
+        break;
     }
     const int v = s_.add_constant(number, family.result);
     std::memcpy(s_.cells_.back().data(), result, size_of(family.result));  // an int64 is no double
@@ -168,13 +196,15 @@ class Simplifier {
   std::vector<int> value_;  // of the program, as items
 };
 
-// ---- joining ---------------------------------------------------------------------------------------------------------
+// ---- joining
+// ---------------------------------------------------------------------------------------------------------
 
 class Joiner {
  public:
   explicit Joiner(Schedule& schedule) : s_(schedule) {}
 
-  /// Finds composites. They are as good as what they stand for where that is exact, and better where it is not.
+  /// Finds composites. They are as good as what they stand for where that is exact, and better where it is
+  /// not.
   void compose() {
     uses_ = s_.uses();
     one_.resize(s_.items_.size());
@@ -188,7 +218,8 @@ class Joiner {
     one_ = s_.find_ones(singles);
     for (size_t v = s_.items_.size(); v-- > s_.inputs_;) {
       if (uses_[v] == 0 || one_[v]) continue;
-      if (join_gate(int(v)) || join_mul(int(v)) || join_div(int(v)) || join_clamp(int(v)) || join_pair(int(v))) {
+      if (join_gate(int(v)) || join_mul(int(v)) || join_div(int(v)) || join_clamp(int(v)) ||
+          join_pair(int(v)) || join_unary(int(v))) {
         uses_ = s_.uses();
         one_.resize(s_.items_.size(), true);  // constants
       }
@@ -206,7 +237,9 @@ class Joiner {
   }
   /// The same for one that only one other reads, and that moves along the tile.
   bool inner(int v, Op op) const { return is(v, op) && uses_[size_t(v)] == 1 && !one_[size_t(v)]; }
-  bool is_number(int v, double expected) const { return is_constant(v) && std::abs(number(v) - expected) < 1e-6; }
+  bool is_number(int v, double expected) const {
+    return is_constant(v) && std::abs(number(v) - expected) < 1e-6;
+  }
 
   bool become(int v, const Family& family, std::array<int, 7> operands, Op op = Op::cast) {
     auto& item = s_.items_[size_t(v)];
@@ -218,8 +251,7 @@ class Joiner {
   int neutral() { return s_.add_constant(-0.0, Type::f32); }  // x + -0 is x, for both zeros
 
   /// Calls try_with(first, second) with the operands of a commutative operator in both orders until one fits.
-  template <class Try>
-  bool either(int v, Try try_with) {
+  template <class Try> bool either(int v, Try try_with) {
     const int a = operand(v, 0), b = operand(v, 1);
     return try_with(a, b) || try_with(b, a);
   }
@@ -228,8 +260,10 @@ class Joiner {
   bool compose_gate(int v) {
     if (!is(v, Op::mul)) return false;
     return either(v, [&](int x, int g) {
-      if (inner(g, Op::sigmoid) && operand(g, 0) == x) return become(v, *family_of(Op::silu, Type::f32), {x}, Op::silu);
-      if (!inner(g, Op::tanh) || !inner(operand(g, 0), Op::softplus) || operand(operand(g, 0), 0) != x) return false;
+      if (inner(g, Op::sigmoid) && operand(g, 0) == x)
+        return become(v, *family_of(Op::silu, Type::f32), {x}, Op::silu);
+      if (!inner(g, Op::tanh) || !inner(operand(g, 0), Op::softplus) || operand(operand(g, 0), 0) != x)
+        return false;
       return become(v, *family_of(Op::mish, Type::f32), {x}, Op::mish);
     });
   }
@@ -241,15 +275,20 @@ class Joiner {
     while (!open.empty()) {
       const int f = open.back();
       open.pop_back();
-      if (inner(f, Op::mul)) open.insert(open.end(), {operand(f, 0), operand(f, 1)});
-      else factors.push_back(f);
+      if (inner(f, Op::mul))
+        open.insert(open.end(), {operand(f, 0), operand(f, 1)});
+      else
+        factors.push_back(f);
     }
     if (factors.size() != 3) return false;
     int x = -1, sum = -1, half = -1;
     for (int f : factors) {
-      if (is_constant(f)) half = f;
-      else if (inner(f, Op::add) && is_number(operand(f, 1), 1) && inner(operand(f, 0), Op::erf)) sum = f;
-      else x = f;
+      if (is_constant(f))
+        half = f;
+      else if (inner(f, Op::add) && is_number(operand(f, 1), 1) && inner(operand(f, 0), Op::erf))
+        sum = f;
+      else
+        x = f;
     }
     if (x < 0 || sum < 0 || half < 0 || number(half) != 0.5) return false;
     const int scaled = operand(operand(sum, 0), 0);
@@ -259,7 +298,8 @@ class Joiner {
     return become(v, *family_of(Op::gelu, Type::f32), {x}, Op::gelu);
   }
 
-  // ---- loops for several operators -----------------------------------------------------------------------------------
+  // ---- loops for several operators
+  // -----------------------------------------------------------------------------------
 
   /// Says whether c is clamp(t + k, low, high) with constants; the sum's constant comes back in k.
   bool is_gate_of(int c, int t, int& k) const {
@@ -278,15 +318,20 @@ class Joiner {
     if (uses_[size_t(t)] == 2 && !one_[size_t(t)]) {  // by the sum and by the product
       if (is(t, Op::add)) {
         const int x = operand(t, 0), y = operand(t, 1);
-        if (inner(x, Op::mul)) a = operand(x, 0), b = operand(x, 1), sum = y;
-        else if (inner(y, Op::mul)) a = operand(y, 0), b = operand(y, 1), sum = x;
-        else if (one_[size_t(x)]) a = y, sum = x;
-        else a = x, sum = y;
+        if (inner(x, Op::mul))
+          a = operand(x, 0), b = operand(x, 1), sum = y;
+        else if (inner(y, Op::mul))
+          a = operand(y, 0), b = operand(y, 1), sum = x;
+        else if (one_[size_t(x)])
+          a = y, sum = x;
+        else
+          a = x, sum = y;
       } else if (is(t, Op::mul)) {
         a = operand(t, 0), b = operand(t, 1);
       }
     }
-    if (form == Joined::gate && b < 0 && sum < 0) return become(v, joined(Joined::add_clamp_mul), {t, k, low, high, t});
+    if (form == Joined::gate && b < 0 && sum < 0)
+      return become(v, joined(Joined::add_clamp_mul), {t, k, low, high, t});
     if (b < 0) b = s_.add_constant(1, Type::f32);
     if (sum < 0) sum = neutral();
     return become(v, joined(form), {a, b, sum, k, low, high, m < 0 ? k : m});
@@ -295,20 +340,26 @@ class Joiner {
   /// t * clamp(t + k, low, high), with a factor or divisor at the product or at the clamp.
   bool join_gate(int v) {
     if (is(v, Op::div) && is_constant(operand(v, 1)) && inner(operand(v, 0), Op::mul)) {
-      return either(operand(v, 0), [&](int t, int c) { return gate(v, Joined::gate_div, t, c, operand(v, 1)); });
+      return either(operand(v, 0),
+                    [&](int t, int c) { return gate(v, Joined::gate_div, t, c, operand(v, 1)); });
     }
     if (!is(v, Op::mul)) return false;
     if (is_constant(operand(v, 1)) && inner(operand(v, 0), Op::mul)) {
-      return either(operand(v, 0), [&](int t, int c) { return gate(v, Joined::gate_mul, t, c, operand(v, 1)); });
+      return either(operand(v, 0),
+                    [&](int t, int c) { return gate(v, Joined::gate_mul, t, c, operand(v, 1)); });
     }
     return either(v, [&](int t, int c) {
       const bool scaled = (inner(c, Op::mul) || inner(c, Op::div)) && is_constant(operand(c, 1));
-      if (scaled) return gate(v, is(c, Op::mul) ? Joined::gate_inner_mul : Joined::gate_inner_div, t, operand(c, 0), operand(c, 1));
+      if (scaled)
+        return gate(v, is(c, Op::mul) ? Joined::gate_inner_mul : Joined::gate_inner_div, t, operand(c, 0),
+                    operand(c, 1));
       return gate(v, Joined::gate, t, c, -1);
     });
   }
 
-  bool is_clamp(int c) const { return is(c, Op::clamp) && is_constant(operand(c, 1)) && is_constant(operand(c, 2)); }
+  bool is_clamp(int c) const {
+    return is(c, Op::clamp) && is_constant(operand(c, 1)) && is_constant(operand(c, 2));
+  }
 
   /// What stands before a clamp: x, a + b or a * b + c.
   struct Head {
@@ -326,7 +377,6 @@ class Joiner {
   bool join_mul(int v) {
     if (!is(v, Op::mul)) return false;
     return either(v, [&](int c, int z) {
-      if (inner(c, Op::sigmoid)) return become(v, joined(Joined::sigmoid_mul), {operand(c, 0), z});
       if (!is_clamp(c) || !inner(c, Op::clamp)) return false;
       const Head h = head_of(operand(c, 0));
       const int low = operand(c, 1), high = operand(c, 2);
@@ -363,6 +413,26 @@ class Joiner {
           }
         }
       }
+    }
+    return false;
+  }
+
+  /// unary(a + b), unary(a * b), unary(a) + b, unary(a) * b.
+  bool join_unary(int v) {
+    const Op op = s_.items_[size_t(v)].op;
+    for (Op binary : {Op::add, Op::mul}) {
+      const int x = operand(v, 0);
+      if (s_.arity(v) == 1 && is(v, op) && inner(x, binary)) {
+        if (const Family* family = unary_of(op, binary))
+          return become(v, *family, {operand(x, 0), operand(x, 1)});
+      }
+      if (!is(v, binary)) continue;
+      const bool found = either(v, [&](int u, int b) {
+        const Op unary = s_.items_[size_t(u)].op;
+        const Family* family = inner(u, unary) ? binary_of(binary, unary) : nullptr;
+        return family && become(v, *family, {operand(u, 0), b});
+      });
+      if (found) return true;
     }
     return false;
   }

@@ -33,7 +33,7 @@ std::vector<const Taken*> some_of(const std::vector<Taken>& taken) {
 /// Compares with the definition under other attributes. `certain`: the operator must take them.
 void compare_with(Trial& trial, const Variation& variation, const std::vector<const Taken*>& cases) {
   trial.say(fmt::format("run with {}", variation.attributes.text));
-  Reference reference(trial.runtime, trial.folder, trial.subject, variation.attributes, 17);
+  Reference reference(trial.runtime, trial.folder, trial.subject, variation.attributes, trial.usual_opset());
   struct Pair {
     const Taken* taken;
     std::vector<Tensor> outputs;
@@ -87,12 +87,12 @@ void compare_with(Trial& trial, const Variation& variation, const std::vector<co
 void check_attributes(Trial& trial, const std::vector<Taken>& taken) {
   const std::vector<const Taken*> cases = some_of(taken);
   if (cases.empty()) return;
-  for (const Variation& variation : varied_attributes(trial.subject)) {
+  for (const Variation& variation : varied_attributes(trial.subject, trial.attributes)) {
     if (!trial.has_time()) return;
     compare_with(trial, variation, cases);
   }
   const Case& one = cases.front()->one;
-  for (const Refusal& refusal : refused_attributes(trial.subject)) {
+  for (const Refusal& refusal : refused_attributes(trial.subject, trial.attributes)) {
     if (!trial.has_time()) return;
     trial.say(fmt::format("make a session although {}", refusal.what));
     std::optional<Session> session;

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/cases.h"
+#include "runtime/tensor_proto.h"
+
 namespace graft::check {
 using onnx::AttributeProto;
 using runtime::AttributeDescription;
 using runtime::AttributeType;
 using runtime::AttributeValue;
+using runtime::DataType;
+using runtime::Tensor;
 
 namespace {
 
@@ -50,6 +55,12 @@ std::string text_of(const AttributeProto& attribute) {
     case AttributeProto::INTS:
       value = fmt::format("[{}]", fmt::join(attribute.ints(), ","));
       break;
+    case AttributeProto::TENSOR: {
+      const runtime::Shape shape(attribute.t().dims().begin(), attribute.t().dims().end());
+      value = fmt::format("{}{}", type_name(static_cast<DataType>(attribute.t().data_type())),
+                          runtime::to_string(shape));
+      break;
+    }
     default:
       value = "...";
       break;
@@ -151,7 +162,32 @@ AttributeSet changed(AttributeSet set, const AttributeProto& one) {
 
 }  // namespace
 
-std::optional<AttributeSet> usual_attributes(const Subject& subject) {
+std::vector<Tensor> tensors_to_try(const Subject& subject) {
+  std::vector<DataType> types;
+  const auto add = [&](DataType type) {
+    if (can_make(type) && std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+  };
+  for (const DataType type : subject.inputs) add(type);
+  for (const DataType type : subject.outputs) add(type);
+  for (const DataType type : {DataType::float32, DataType::int64, DataType::string, DataType::float64,
+                              DataType::int32, DataType::uint8, DataType::int8, DataType::boolean})
+    add(type);
+  std::vector<Tensor> tensors;
+  for (const DataType type : types) {
+    for (const runtime::Shape& shape : {runtime::Shape{7}, {1}, {}, {3}, {7, 7}, {2, 2}, {16}}) {
+      Tensor& tensor = tensors.emplace_back(Tensor::zeros(type, shape));
+      for (size_t i = 0; i < tensor.count(); ++i) {
+        if (type == DataType::string)
+          tensor.strings[i] = fmt::format("word {}", i);
+        else
+          runtime::set_element(tensor, i, static_cast<double>(i % 3));
+      }
+    }
+  }
+  return tensors;
+}
+
+std::optional<AttributeSet> usual_attributes(const Subject& subject, const Tensor* tensor) {
   AttributeSet set;
   for (size_t i = 0; i < subject.op.attributes.size(); ++i) {
     const AttributeDescription& attribute = subject.op.attributes[i];
@@ -160,7 +196,14 @@ std::optional<AttributeSet> usual_attributes(const Subject& subject) {
       value = std::holds_alternative<std::monostate>(attribute.example)
                   ? usual_value(attribute, subject.limits[i])
                   : attribute.example;
-      if (std::holds_alternative<std::monostate>(value)) return {};
+      if (std::holds_alternative<std::monostate>(value)) {
+        if (!tensor) return {};
+        AttributeProto given = make_attribute(attribute.name, attribute.type, value);
+        runtime::tensor_to_proto(*tensor, *given.mutable_t());
+        set.given.push_back(given);
+        set.complete.push_back(given);
+        continue;
+      }
       set.given.push_back(make_attribute(attribute.name, attribute.type, value));
     }
     if (!std::holds_alternative<std::monostate>(value))
@@ -170,38 +213,34 @@ std::optional<AttributeSet> usual_attributes(const Subject& subject) {
   return set;
 }
 
-std::vector<Variation> varied_attributes(const Subject& subject) {
+std::vector<Variation> varied_attributes(const Subject& subject, const AttributeSet& usual) {
   std::vector<Variation> variations;
-  const auto usual = usual_attributes(subject);
-  if (!usual) return variations;
   for (size_t i = 0; i < subject.op.attributes.size(); ++i) {
     const AttributeDescription& attribute = subject.op.attributes[i];
     for (const AttributeValue& value : values_to_try(attribute, subject.limits[i])) {
-      variations.push_back({changed(*usual, make_attribute(attribute.name, attribute.type, value)),
+      variations.push_back({changed(usual, make_attribute(attribute.name, attribute.type, value)),
                             subject.limits[i].any() == false});
     }
   }
   return variations;
 }
 
-std::vector<Refusal> refused_attributes(const Subject& subject) {
+std::vector<Refusal> refused_attributes(const Subject& subject, const AttributeSet& usual) {
   std::vector<Refusal> refusals;
-  const auto usual = usual_attributes(subject);
-  if (!usual) return refusals;
   for (size_t i = 0; i < subject.op.attributes.size(); ++i) {
     const AttributeDescription& attribute = subject.op.attributes[i];
     if (attribute.required) {
-      AttributeSet without = *usual;
+      AttributeSet without = usual;
       std::erase_if(without.given,
                     [&](const AttributeProto& given) { return given.name() == attribute.name; });
       without.text = text_of(without.given);
       refusals.push_back({without, fmt::format("the attribute {} is required and missing", attribute.name)});
     }
     const AttributeProto other = of_another_type(attribute);
-    refusals.push_back({changed(*usual, other), fmt::format("the attribute {} is of another type than {}",
-                                                            attribute.name, to_string(attribute.type))});
+    refusals.push_back({changed(usual, other), fmt::format("the attribute {} is of another type than {}",
+                                                           attribute.name, to_string(attribute.type))});
     for (const AttributeValue& value : values_to_refuse(attribute, subject.limits[i])) {
-      refusals.push_back({changed(*usual, make_attribute(attribute.name, attribute.type, value)),
+      refusals.push_back({changed(usual, make_attribute(attribute.name, attribute.type, value)),
                           fmt::format("the attribute {} is out of its limits", attribute.name)});
     }
   }

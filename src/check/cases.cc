@@ -45,7 +45,7 @@ double integer_for(DataType type, double normal) {
   if (type == DataType::boolean) return normal > 0 ? 1 : 0;
   const double value = std::trunc(std::clamp(normal * 8, -30.0, 30.0));
   const bool is_unsigned = type == DataType::uint8 || type == DataType::uint16 || type == DataType::uint32 ||
-                           type == DataType::uint64;
+                           type == DataType::uint64 || type == DataType::uint4;
   return is_unsigned ? std::abs(value) : value;
 }
 
@@ -178,12 +178,6 @@ bool can_make(DataType type) {
     case DataType::undefined:
     case DataType::complex64:
     case DataType::complex128:
-    case DataType::float8e4m3fn:
-    case DataType::float8e4m3fnuz:
-    case DataType::float8e5m2:
-    case DataType::float8e5m2fnuz:
-    case DataType::uint4:
-    case DataType::int4:
       return false;
     default:
       return true;
@@ -204,6 +198,10 @@ std::vector<double> edge_values(DataType type) {
               static_cast<double>(Limits::min()) < -9e15 ? -9e15 : static_cast<double>(Limits::min())};
     };
     switch (type) {
+      case DataType::int4:
+        return {0, 1, 2, 7, -1, -8};
+      case DataType::uint4:
+        return {0, 1, 2, 7, 8, 15};
       case DataType::int8:
         return ends(int8_t{});
       case DataType::uint8:
@@ -232,6 +230,8 @@ std::vector<double> edge_values(DataType type) {
     largest = 65504, normal = 0x1p-14, least = 0x1p-24;
   } else if (type == DataType::bfloat16) {
     largest = 0x1.fep127, normal = 0x1p-126, least = 0x1p-133;
+  } else if (runtime::element_size(type) == 1) {  // 8-bit floats: what is too large becomes the largest
+    largest = 57344, normal = 0x1p-6, least = 0x1p-9;
   }
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> values{std::numeric_limits<double>::quiet_NaN()};

@@ -31,7 +31,7 @@ size_t port_of(const Subject& subject, size_t input);
 /// Writes "x[7], y[1]".
 std::string shapes_text(const Subject& subject, const Case& one);
 
-/// Tells whether values of a type can be made: not of floats of 8 bits and integers of 4.
+/// Tells whether values of a type can be made: not of complex numbers.
 bool can_make(runtime::DataType type);
 
 /// Lists the special values of a type, NaN first among the floating ones.

@@ -22,8 +22,9 @@ namespace {
 constexpr std::string_view stage_mark = "at:";
 constexpr std::string_view report_mark = "report:";
 
-/// Is how long a child may take beyond its share before it counts as hung.
-constexpr std::chrono::seconds patience_beyond{30};
+/// Is how long a child may take beyond its share before it counts as hung; less where the share is small,
+/// since who gives little time will not wait long.
+constexpr std::chrono::seconds patience_beyond{30}, least_patience{10};
 
 std::string model_of_opset(int64_t opset) {
   onnx::ModelProto model;
@@ -94,6 +95,33 @@ void refuse_unknown_inputs(const std::map<std::string, runtime::Shape>& shapes,
   }
 }
 
+/// Finds a tensor that the operator takes as an attribute; says so in the report, or that none was found.
+bool find_tensor_attribute(Trial& trial) {
+  trial.say("look for a tensor that it takes as an attribute");
+  std::string refusal;
+  for (const runtime::Tensor& tensor : tensors_to_try(trial.subject)) {
+    trial.attributes = *usual_attributes(trial.subject, &tensor);
+    for (const Case& one : trial.cases) {
+      if (!trial.has_time()) return false;
+      if (one.values != Values::normal || one.inputs.empty() || one.inputs[0].count() > 5000) continue;
+      try {
+        trial.open(one, {}).run(fed(trial.subject, one, false));
+      } catch (const InputError& error) {
+        refusal = error.what();
+        continue;
+      }
+      trial.report.note(fmt::format("run with {}: the first tensor that was tried and that it takes",
+                                    trial.attributes.text));
+      return true;
+    }
+  }
+  trial.report.note(
+      fmt::format("not run: it needs a tensor as an attribute, and took none of those that were tried. "
+                  "It said last: {}",
+                  refusal));
+  return false;
+}
+
 /// Says what a child that did not finish died of.
 Report report_of(const ChildResult& result) {
   Report report;
@@ -154,8 +182,6 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
     } else if (const auto strange = std::find_if_not(subject.inputs.begin(), subject.inputs.end(), can_make);
                strange != subject.inputs.end()) {
       report.note(fmt::format("not run: no inputs of type {} are made here", runtime::type_name(*strange)));
-    } else if (!attributes) {
-      report.note("not run: it needs a tensor as an attribute, and what it takes is not known");
     } else {
       const auto left = std::max(Clock::duration::zero(), end - Clock::now());
       const auto share = left / static_cast<int64_t>(subjects.size() - at);
@@ -165,7 +191,7 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
                         library,
                         folder.path(),
                         subject,
-                        *attributes,
+                        attributes.value_or(AttributeSet{}),
                         {},
                         all.newest_opset,
                         options.threads,
@@ -174,14 +200,15 @@ CheckedLibrary check_library(std::shared_ptr<runtime::Runtime> runtime, const st
                         {}};
             try {
               trial.cases = cases_of(subject, options.shapes);
-              check_subject(trial);
+              if (attributes || find_tensor_attribute(trial)) check_subject(trial);
             } catch (const std::exception& error) {
               trial.report.note(fmt::format("the check ended early: {}", error.what()));
               trial.report.cut_short = true;
             }
             say(std::string(report_mark) + pack(trial.report));
           },
-          std::chrono::duration_cast<std::chrono::milliseconds>(share) + patience_beyond);
+          std::chrono::duration_cast<std::chrono::milliseconds>(
+              share + std::min<Clock::duration>(patience_beyond, least_patience + share)));
       report = report_of(result);
     }
     all.checked.push_back({std::move(subject), std::move(report)});

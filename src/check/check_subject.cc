@@ -16,9 +16,6 @@ using runtime::Tensor;
 
 namespace {
 
-/// Is the opset in which operators are run and definitions are written; the newest one is tried beside it.
-constexpr int64_t usual_opset = 17;
-
 /// Is a case with what the definition gives.
 struct Judged {
   const Taken* taken;
@@ -101,7 +98,7 @@ void judge_all(Trial& trial, const std::vector<Judged>& all, const std::string& 
 
 /// Runs one case in a model of the newest opset.
 void check_newest_opset(Trial& trial, const std::vector<Taken>& taken) {
-  if (trial.newest_opset <= usual_opset || taken.empty() || !trial.has_time()) return;
+  if (trial.newest_opset <= trial.usual_opset() || taken.empty() || !trial.has_time()) return;
   const Taken& one = taken.front();
   trial.say(fmt::format("run in a model of opset {}", trial.newest_opset));
   try {
@@ -157,7 +154,7 @@ void check_subject(Trial& trial) {
   const Subject& subject = trial.subject;
   const PlainEntries entries(trial.library);
   if (!entries.has(subject)) report.note("the library has no plain C entry for it: only run in ORT");
-  Reference reference(trial.runtime, trial.folder, subject, trial.attributes, usual_opset);
+  Reference reference(trial.runtime, trial.folder, subject, trial.attributes, trial.usual_opset());
   std::vector<Taken> taken;
   std::vector<Case> declined;
   std::string refusal;

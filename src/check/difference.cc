@@ -24,6 +24,13 @@ bool is_nan(const Tensor& tensor, size_t element) {
 
 }  // namespace
 
+bool has_same_bits(const Tensor& a, const Tensor& b, size_t element) {
+  if (a.type == DataType::string) return a.strings[element] == b.strings[element];
+  const size_t size = runtime::element_size(a.type);
+  if (size == 0) return element_as_double(a, element) == element_as_double(b, element);  // two in a byte
+  return std::memcmp(a.bytes.data() + element * size, b.bytes.data() + element * size, size) == 0;
+}
+
 std::optional<BitDifference> first_difference(const std::vector<Tensor>& expected,
                                               const std::vector<Tensor>& got) {
   for (size_t i = 0; i < expected.size() && i < got.size(); ++i) {
@@ -33,12 +40,8 @@ std::optional<BitDifference> first_difference(const std::vector<Tensor>& expecte
                            fmt::format("{}{}", type_name(a.type), runtime::to_string(a.shape)),
                            fmt::format("{}{}", type_name(b.type), runtime::to_string(b.shape))};
     if (a.bytes == b.bytes && a.strings == b.strings) continue;
-    const size_t size = runtime::element_size(a.type);
     for (size_t k = 0; k < a.count(); ++k) {
-      const bool same = a.type == DataType::string
-                            ? a.strings[k] == b.strings[k]
-                            : std::memcmp(a.bytes.data() + k * size, b.bytes.data() + k * size, size) == 0;
-      if (!same && !(is_nan(a, k) && is_nan(b, k)))
+      if (!has_same_bits(a, b, k) && !(is_nan(a, k) && is_nan(b, k)))
         return BitDifference{fmt::format("output {}, element {}", i, k), text_of(a, k), text_of(b, k)};
     }
   }

@@ -16,6 +16,9 @@ struct BitDifference {
   std::string got;
 };
 
+/// Tells whether an element of two tensors of one type has the same bits.
+bool has_same_bits(const runtime::Tensor& a, const runtime::Tensor& b, size_t element);
+
 /// Finds the first output and element that are not the same bytes; any NaN is a NaN.
 std::optional<BitDifference> first_difference(const std::vector<runtime::Tensor>& expected,
                                               const std::vector<runtime::Tensor>& got);

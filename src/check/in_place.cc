@@ -11,6 +11,13 @@ using runtime::Tensor;
 
 void check_in_place(Trial& trial, const std::vector<Taken>& taken) {
   // One case of each rank is enough: which memory ORT reuses follows from the model and the sizes.
+  const auto is_stored_only = [](runtime::DataType type) { return type >= runtime::DataType::float8e4m3fn; };
+  if (std::any_of(trial.subject.inputs.begin(), trial.subject.inputs.end(), is_stored_only)) {
+    trial.report.note(
+        "not run where its inputs come from nodes, in whose memory it may write: ORT has no node that copies "
+        "8-bit floats and 4-bit integers");
+    return;
+  }
   std::vector<size_t> ranks;
   for (const Taken& one : taken) {
     if (one.one.inputs.empty() || one.one.inputs[0].type == runtime::DataType::undefined) continue;

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
+
+#include "check/difference.h"
+#include "verify/compare.h"
 
 namespace graft::check {
 using runtime::DataType;
 using runtime::element_as_double;
 using runtime::Shape;
 using runtime::Tensor;
+using verify::ulp_at;
 
 namespace {
 
@@ -51,18 +54,7 @@ double largest_number(DataType type) {
   }
 }
 
-/// Gives the distance between two neighbours of a type at a number.
-double ulp_at(DataType type, double value) {
-  const Format format = format_of(type);
-  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, format.least);
-  return std::ldexp(1.0, std::max(std::ilogb(value) - format.digits + 1, format.least));
-}
-
 int binade_of(double value) { return value == 0 ? -2000 : std::ilogb(value); }
-
-bool same_bytes(const Tensor& a, const Tensor& b, size_t element, size_t size) {
-  return std::memcmp(a.bytes.data() + element * size, b.bytes.data() + element * size, size) == 0;
-}
 
 /// Tells whether a number is the same, NaN is NaN, and a zero has the same sign.
 bool is_same(double a, double b) {
@@ -162,11 +154,10 @@ class FloatingJudge {
   FloatingJudge(const Tensor& got, const Truth& truth, const ErrorTable& errors)
       : got_(got), truth_(truth), errors_(errors) {
     if (truth.exact) exact_in_type_ = runtime::convert(*truth.exact, got.type);
-    size_ = runtime::element_size(got.type);
   }
 
   bool is_right(size_t i) {
-    if (truth_.chain && same_bytes(got_, *truth_.chain, i, size_)) return true;
+    if (truth_.chain && has_same_bits(got_, *truth_.chain, i)) return true;
     const double got = element_as_double(got_, i);
     const auto agrees = [&](const std::optional<Tensor>& tensor) {
       return tensor && is_same(got, element_as_double(*tensor, i));
@@ -252,7 +243,6 @@ class FloatingJudge {
   const Truth& truth_;
   const ErrorTable& errors_;
   std::optional<Tensor> exact_in_type_;
-  size_t size_ = 0;
 };
 
 }  // namespace
@@ -296,8 +286,7 @@ void judge(const Subject& subject, const Case& one, const std::string& attribute
     if (expected.type != got.type) return;
     const auto is_as_in = [&](const std::optional<Tensor>& tensor, size_t i) {
       if (!tensor || tensor->type != got.type) return false;
-      return got.type == DataType::string ? got.strings[i] == tensor->strings[i]
-                                          : same_bytes(got, *tensor, i, runtime::element_size(got.type));
+      return has_same_bits(got, *tensor, i);
     };
     for (size_t i = 0; i < got.count(); ++i) {
       // A comparison of numbers that were rounded may be right either way: each evaluation counts.

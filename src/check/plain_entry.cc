@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "check/models.h"
+#include "runtime/tensor_proto.h"
 
 namespace graft::check {
 using runtime::DataType;
@@ -21,22 +23,44 @@ namespace {
 struct Host {
   const AttributeSet& attributes;
   int threads;
-  std::vector<Tensor> outputs;
-  std::string failure;
+  std::vector<Tensor> outputs = {};
+  std::vector<std::vector<std::byte>> memory = {};  // of the outputs while the call runs
+  std::string failure = {};
   // What an attribute's value points to, until the next one is asked for.
   float number = 0;
   int64_t integer = 0;
   const char* text = nullptr;
+  Tensor tensor = {};
+  std::vector<graft_string> strings = {};
+  graft_value value = {};
 };
 
+/// Shows a tensor as the entries take it; `strings` holds what a tensor of strings points to.
+graft_value value_of(Tensor& tensor, std::vector<graft_string>& strings) {
+  graft_value value{tensor.bytes.data(), static_cast<int32_t>(tensor.type),
+                    static_cast<int32_t>(tensor.shape.size()), tensor.shape.data()};
+  if (tensor.type == DataType::string) {
+    for (const std::string& text : tensor.strings) strings.push_back({text.data(), text.size()});
+    value.data = strings.data();
+  }
+  return value;
+}
+
 Host& host_of(void* state) { return *static_cast<Host*>(state); }
+
+/// Gives where an output lies: at 16 bytes beyond a multiple of 64.
+std::byte* output_memory(Host& host, size_t output) {
+  std::byte* start = host.memory[output].data();
+  return start + (16 + 64 - reinterpret_cast<uintptr_t>(start) % 64) % 64;
+}
 
 void* allocate(void* state, size_t output, int32_t dtype, const int64_t* shape, size_t rank) {
   Host& host = host_of(state);
   if (output >= host.outputs.size()) return nullptr;
   Tensor& tensor = host.outputs[output] = Tensor::zeros(DataType(dtype), Shape(shape, shape + rank));
-  static std::byte nothing[64];  // no elements have an address too
-  return tensor.bytes.empty() ? nothing : tensor.bytes.data();
+  // ORT's outputs begin at multiples of 64 bytes. The entries promise no more than 16, so they get no more.
+  host.memory[output].assign(tensor.bytes.size() + 128, std::byte{0});
+  return output_memory(host, output);
 }
 
 int find_attribute(void* state, const char* name, int32_t type, const void** data, size_t* count) {
@@ -60,6 +84,11 @@ int find_attribute(void* state, const char* name, int32_t type, const void** dat
         return 1;
       case onnx::AttributeProto::INTS:
         *data = attribute.ints().data(), *count = static_cast<size_t>(attribute.ints_size());
+        return 1;
+      case onnx::AttributeProto::TENSOR:
+        host.tensor = runtime::tensor_from_proto(attribute.t());
+        host.strings.clear();
+        host.value = value_of(host.tensor, host.strings), *data = &host.value;
         return 1;
       default:
         return -1;
@@ -118,19 +147,14 @@ std::vector<Tensor> PlainEntries::call(const Subject& subject, const Case& one,
                                        const AttributeSet& attributes, int threads) const {
   const graft_entry* entry = entry_of(library_, subject);
   if (!entry) throw EntryError("there is no such entry");
-  Host host{attributes, threads, std::vector<Tensor>(outputs_of(subject).size()), {}, 0, 0, nullptr};
+  Host host{.attributes = attributes, .threads = threads};
+  host.outputs.resize(outputs_of(subject).size());
+  host.memory.resize(host.outputs.size());
   std::vector<std::vector<graft_string>> strings;
   std::vector<graft_value> values;
   std::vector<Tensor> inputs = one.inputs;  // an operator that writes into its input must not spoil the case
   for (Tensor& tensor : inputs) {
-    graft_value value{tensor.bytes.data(), static_cast<int32_t>(tensor.type),
-                      static_cast<int32_t>(tensor.shape.size()), tensor.shape.data()};
-    if (tensor.type == DataType::string) {
-      auto& texts = strings.emplace_back();
-      for (const std::string& text : tensor.strings) texts.push_back({text.data(), text.size()});
-      value.data = texts.data();
-    }
-    values.push_back(value);
+    values.push_back(value_of(tensor, strings.emplace_back()));
   }
   const graft_host interface {
     sizeof(graft_host),
@@ -138,6 +162,10 @@ std::vector<Tensor> PlainEntries::call(const Subject& subject, const Case& one,
   };
   if (entry->call(entry, &interface, values.data(), values.size(), host.outputs.size()) != 0)
     throw EntryError(host.failure);
+  for (size_t i = 0; i < host.outputs.size(); ++i) {
+    std::vector<std::byte>& bytes = host.outputs[i].bytes;
+    if (!bytes.empty()) std::memcpy(bytes.data(), output_memory(host, i), bytes.size());
+  }
   return std::move(host.outputs);
 }
 

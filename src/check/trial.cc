@@ -1,5 +1,8 @@
 #include "check/trial.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace graft::check {
 using runtime::Session;
 
@@ -11,6 +14,13 @@ Session Trial::open(const Case& one, const AttributeSet& other, const ModelForm&
 
 Session Trial::open(const Case& one, const ModelForm& form, int threads) const {
   return open(one, attributes, form, threads);
+}
+
+int64_t Trial::usual_opset() const {
+  int64_t first = INT64_MAX;
+  for (const runtime::DefinitionText& definition : subject.op.definitions)
+    first = std::min(first, definition.opset);
+  return first == INT64_MAX ? 17 : std::max<int64_t>(first, 17);
 }
 
 bool Trial::has_time() {

@@ -42,6 +42,9 @@ class Trial {
   runtime::Session open(const Case& one, const AttributeSet& other, const ModelForm& form,
                         int threads = 1) const;
 
+  /// Gives the opset in which the definition is run: 17, or the one that it begins with when that is newer.
+  int64_t usual_opset() const;
+
   /// Tells whether there is time for more, and notes in the report when there is not.
   bool has_time();
 

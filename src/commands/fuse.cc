@@ -45,7 +45,7 @@ class Fusion {
     libraries_.assign(request.libraries.begin(), request.libraries.end());
   }
 
-  FuseResult run() {
+  const FuseResult& run() {
     progress_.say("loading ONNX Runtime");
     runtime_ = runtime::Runtime::load(runtime::find_runtime(request_.common.runtime));
     result_.runtime_version = runtime_->version();
@@ -55,7 +55,7 @@ class Fusion {
                                      {.one_output_type = !request_.compile}, request_.level);
     result_.outcomes.resize(result_.analysis.sites.size());
     result_.nodes_after = result_.analysis.nodes;
-    if (result_.analysis.sites.empty()) return std::move(result_);
+    if (result_.analysis.sites.empty()) return result_;
     choose_operators();
     std::vector<size_t> chosen;
     for (size_t site = 0; site < result_.outcomes.size(); ++site) {
@@ -74,17 +74,20 @@ class Fusion {
     result_.nodes_after = candidate_.nodes_after;
     result_.embedded = candidate_.embedded;
     result_.notes.insert(result_.notes.end(), candidate_.notes.begin(), candidate_.notes.end());
-    return std::move(result_);
+    return result_;
   }
 
-  /// Puts the output in its place.
+  /// Puts the output in its place, behind what it needs.
   void commit() {
+    if (request_.compile) {
+      put(result_.operators.library, library_);
+      put(compiled_source_, source_);
+      result_.operators.library = library_;
+    }
     candidate_.file->commit();
     const auto& notes = candidate_.file->notes();
     result_.notes.insert(result_.notes.end(), notes.begin(), notes.end());
   }
-
-  graph::StagedModel& staged() { return *candidate_.file; }
 
  private:
   void choose_operators() {
@@ -107,32 +110,39 @@ class Fusion {
     all_libraries_ = fuse::with_library(libraries_, result_.operators.library);
   }
 
-  /// Writes and compiles the operators; of a check, in a folder that goes with it.
+  /// Writes and compiles the operators, in a folder of their own until the result is known.
   void compile() {
     const fs::path beside = fs::absolute(output());
-    fuse::CompiledAs as;
-    as.library = request_.library_out.empty() ? fs::path(beside).replace_extension(".so")
-                                              : fs::path(request_.library_out);
+    library_ = request_.library_out.empty() ? fs::path(beside).replace_extension(".so")
+                                            : fs::path(request_.library_out);
     const fs::path folder =
-        request_.source_out.empty() ? as.library.parent_path() : fs::path(request_.source_out);
-    as.source = folder / as.library.filename().replace_extension(".cc");
-    if (request_.check) {
-      scratch_ = std::make_unique<runtime::ScratchFolder>();
-      as.library = scratch_->path() / as.library.filename();
-      as.source = scratch_->path() / as.source.filename();
-    }
-    as.domain = request_.domain.empty() ? domain_for(beside.stem().string()) : request_.domain;
-    as.compiler = request_.compiler;
-    std::error_code error;
-    fs::create_directories(as.source.parent_path(), error);
-    fs::create_directories(as.library.parent_path(), error);
+        request_.source_out.empty() ? library_.parent_path() : fs::path(request_.source_out);
+    source_ = folder / library_.filename().replace_extension(".cc");
+    compiled_source_ = scratch_.path() / source_.filename();
+    const fuse::CompiledAs as{
+        .source = compiled_source_,
+        .library = scratch_.path() / library_.filename(),
+        .domain = request_.domain.empty() ? domain_for(beside.stem().string()) : request_.domain,
+        .compiler = request_.compiler};
     progress_.say(fmt::format("compiling {}",
                               report::counted(static_cast<long>(result_.analysis.kinds.size()), "operator")));
     std::string compiler;
     double seconds = 0;
     result_.operators = fuse::compiled_operators(result_.analysis, as, compiler, seconds);
-    result_.notes.push_back(fmt::format("{} compiled {} to {} in {:.1f} s", compiler, as.source.string(),
-                                        as.library.string(), seconds));
+    if (request_.check) return;
+    result_.notes.push_back(fmt::format("{} compiled {} to {} in {:.1f} s", compiler, source_.string(),
+                                        library_.string(), seconds));
+  }
+
+  /// Copies a file to its place, where it appears whole.
+  static void put(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    if (to.has_parent_path()) fs::create_directories(to.parent_path(), error);
+    fs::path beside = to;
+    beside += ".part";
+    fs::copy_file(from, beside, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(beside, to, error);
+    if (error) throw InputError(fmt::format("{}: it cannot be written: {}", to.string(), error.message()));
   }
 
   /// Makes a domain of a file's name, so that two fused models can share a session's process and registry.
@@ -305,7 +315,9 @@ class Fusion {
   std::shared_ptr<runtime::Runtime> runtime_;
   verify::InputPlan plan_;
   std::vector<runtime::Tensor> inputs_;
-  std::unique_ptr<runtime::ScratchFolder> scratch_;
+  const runtime::ScratchFolder scratch_;
+  fs::path library_, source_,
+      compiled_source_;  ///< of --compile: where they go, and where the source is until then
   FuseResult result_;
   Candidate candidate_;
 };
@@ -325,7 +337,7 @@ int fuse_model(const FuseRequest& request) {
   report::Progress progress(!request.common.quiet && !request.common.json);
   parse_shapes(request.shapes);
   Fusion fusion(request, progress);
-  FuseResult result = fusion.run();
+  const FuseResult& result = fusion.run();
   const bool found = result.fused() > 0;
   if (found && !request.check) fusion.commit();
   if (!found && request.allow_none && !request.check) {

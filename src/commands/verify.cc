@@ -84,6 +84,7 @@ ordered_json entry_of(const Difference& difference) {
                       {"p90", json_number(difference.ulp_90)},
                       {"p99", json_number(difference.ulp_99)},
                       {"largest", json_number(difference.largest_ulp)}}},
+                    {"beyond", json_number(difference.largest_beyond)},
                     {"excess", json_number(difference.largest_excess)}};
   if (!difference.mismatch.empty()) json["mismatch"] = difference.mismatch;
   for (const auto& [key, place] :

@@ -86,6 +86,9 @@ constexpr Entry entries[] = {
     {Cause::provider_missing, "provider_missing",
      "This ONNX Runtime does not have the execution provider (the processor, such as CUDA) that is asked "
      "for."},
+    {Cause::provider_fails, "provider_fails",
+     "This ONNX Runtime has the execution provider (the processor, such as CUDA) that is asked for, and "
+     "cannot start it."},
     {Cause::two_runtimes, "two_runtimes",
      "Several ONNX Runtime packages are installed in one place; they overwrite each other's files."},
     {Cause::model_missing, "model_missing", "The model file does not exist at the path that was given."},

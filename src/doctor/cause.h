@@ -53,6 +53,7 @@ enum class Cause {
   library_refused,
   domain_twice,
   provider_missing,
+  provider_fails,
   two_runtimes,
   model_missing,
   unexplained,

@@ -34,7 +34,7 @@ Examination::Examination(std::shared_ptr<runtime::Runtime> runtime, const fs::pa
     found.cure.push_back("give the .onnx file itself; fetch or export it again if it was cut off");
   }
   libraries_ = std::make_unique<Libraries>(*runtime, request.libraries, findings_);
-  check_providers(*runtime, request.providers, findings_);
+  check_providers(runtime, request.providers, findings_);
   check_packages(*runtime, findings_);
   prober_ = std::make_unique<Prober>(runtime, libraries_->usable());
   attempt_ = prober_->load_file(model);

@@ -112,6 +112,13 @@ Attempt Prober::load_model(const onnx::ModelProto& model) const {
   });
 }
 
+Attempt Prober::start_provider(const std::string& provider) const {
+  return attempt([&](runtime::SessionOptions options) {
+    options.providers = {provider};
+    runtime::Session::from_bytes(runtime_, identity_model(probe_opset).SerializeAsString(), options);
+  });
+}
+
 std::vector<Attempt> Prober::load(const std::vector<onnx::ModelProto>& models, bool with_libraries) const {
   std::vector<Attempt> attempts;
   runtime::SessionOptions options;

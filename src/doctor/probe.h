@@ -47,6 +47,9 @@ class Prober {
   /// Loads a model that is not in a file; it must have no external data.
   Attempt load_model(const onnx::ModelProto& model) const;
 
+  /// Makes a session on an execution provider.
+  Attempt start_provider(const std::string& provider) const;
+
   /// Loads small models one after the other in one child; one that kills it costs the others nothing.
   std::vector<Attempt> load(const std::vector<onnx::ModelProto>& models, bool with_libraries) const;
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "doctor/probe.h"
 #include "graph/nearest.h"
 
 namespace graft::doctor {
@@ -42,6 +43,26 @@ std::string near_provider(const std::string& name, const std::vector<std::string
   return "";
 }
 
+/// Adds a finding for a provider that the runtime has and cannot start: the libraries that it needs are not
+/// there, or the device is not.
+void check_start(const std::shared_ptr<runtime::Runtime>& runtime, const std::string& name,
+                 Findings& findings) {
+  const Attempt attempt = Prober(runtime, {}).start_provider(name);
+  if (attempt.loaded) return;
+  Finding& found = findings.add(Cause::provider_fails, name);
+  found.evidence.push_back(
+      fmt::format("a session on {} fails: {}", name, attempt.text.substr(0, attempt.text.find('\n'))));
+  if (name.starts_with("CUDA") || name.starts_with("Tensorrt")) {
+    found.cure.push_back(
+        "see that `nvidia-smi` lists a GPU, and install the CUDA and cuDNN that this ONNX Runtime was "
+        "built with: https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html");
+  } else {
+    found.cure.push_back(
+        fmt::format("install what {} needs (https://onnxruntime.ai/docs/execution-providers)", name));
+  }
+  found.cure.push_back("or run on the CPU: ask for CPUExecutionProvider");
+}
+
 }  // namespace
 
 std::vector<std::string> provider_cure(const std::string& provider) {
@@ -56,16 +77,19 @@ std::vector<std::string> provider_cure(const std::string& provider) {
       "or run on the CPU: ask for CPUExecutionProvider"};
 }
 
-void check_providers(const runtime::Runtime& runtime, const std::vector<std::string>& asked,
+void check_providers(const std::shared_ptr<runtime::Runtime>& runtime, const std::vector<std::string>& asked,
                      Findings& findings) {
-  const std::vector<std::string> here = runtime.providers();
+  const std::vector<std::string> here = runtime->providers();
   for (const std::string& provider : asked) {
     const std::string name = full_name(provider, here);
-    if (std::find(here.begin(), here.end(), name) != here.end()) continue;
+    if (std::find(here.begin(), here.end(), name) != here.end()) {
+      check_start(runtime, name, findings);
+      continue;
+    }
     Finding& found = findings.add(Cause::provider_missing, name);
     const std::string near = near_provider(name, here);
     found.evidence.push_back(fmt::format("{} is asked for; ONNX Runtime {} ({}) has {}{}", name,
-                                         runtime.version(), runtime.file().string(), fmt::join(here, ", "),
+                                         runtime->version(), runtime->file().string(), fmt::join(here, ", "),
                                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     found.cure = provider_cure(name);
   }

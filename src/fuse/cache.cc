@@ -6,10 +6,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <vector>
+
+#include "runtime/files.h"
 
 namespace graft::fuse {
 namespace fs = std::filesystem;
+
+/// Is how many characters a digest has: it stands before what is kept.
+constexpr size_t kDigits = 32;
 
 Digest& Digest::add(std::string_view text) {
   const auto mix = [](uint64_t hash, uint64_t value, uint64_t factor) {
@@ -37,14 +44,16 @@ fs::path cache_folder() {
 
 bool Cache::take(const std::string& key, const fs::path& to) const {
   if (folder_.empty()) return false;
-  std::error_code error;
   const fs::path kept = folder_ / key;
-  // Another run may remove it at any time: then the copy fails, or is whole.
-  if (!fs::copy_file(kept, to, fs::copy_options::overwrite_existing, error) || error) {
-    fs::remove(to, error);
+  std::ifstream stream(kept, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  // A full disk may cut a file, and an empty one is an object to the linker.
+  if (!stream || bytes.size() < kDigits ||
+      Digest().add(std::string_view(bytes).substr(kDigits)).text() != bytes.substr(0, kDigits))
     return false;
-  }
-  fs::last_write_time(kept, fs::file_time_type::clock::now(), error);
+  runtime::write_file(to, std::string_view(bytes).substr(kDigits));
+  std::error_code ignored;
+  fs::last_write_time(kept, fs::file_time_type::clock::now(), ignored);
   return true;
 }
 
@@ -54,12 +63,12 @@ void Cache::keep(const std::string& key, const fs::path& from, uintmax_t most) c
   std::error_code error;
   fs::create_directories(folder_, error);
   const fs::path beside = folder_ / fmt::format("{}.{}.{}", key, getpid(), count++);
-  if (!fs::copy_file(from, beside, error) || error) {
-    fs::remove(beside, error);
-    return;
-  }
-  fs::rename(beside, folder_ / key, error);
-  if (error) fs::remove(beside, error);
+  const std::string bytes = runtime::read_file(from);
+  std::ofstream stream(beside, std::ios::binary);
+  stream << Digest().add(bytes).text() << bytes;
+  stream.close();
+  if (stream) fs::rename(beside, folder_ / key, error);
+  if (!stream || error) fs::remove(beside, error);
   remove_oldest(most);
 }
 

@@ -30,7 +30,7 @@ class Cache {
  public:
   explicit Cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Copies what is kept under the key; false when there is nothing.
+  /// Copies what is kept under the key; false when there is nothing, or not all of it.
   bool take(const std::string& key, const std::filesystem::path& to) const;
   /// Keeps a copy of a file, and removes the files that were not taken for longest when all are more than
   /// `most` bytes.

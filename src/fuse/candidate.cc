@@ -58,11 +58,11 @@ Operators portable_operators(const Analysis& analysis, const std::filesystem::pa
   Operators operators{.library = library, .domain = "", .names = {}, .parameters = {}, .take_programs = true};
   for (const runtime::OperatorDescription& op : described.operators) {
     if (!op.name.starts_with("Fused_")) continue;
+    operators.domain = op.domain;
     const std::string type = op.name.substr(6, op.name.rfind('_') - 6);
     pool[type].push_back(op.name);
-    operators.domain = op.domain;
   }
-  if (pool.empty())
+  if (operators.domain.empty())
     throw InputError(fmt::format(
         "{}: it has no operators that run programs (Fused_f32_0, ...); libgraft_ops has", library.string()));
   const std::set<std::string> taken = names_in(analysis.model.proto, operators.domain);

@@ -56,6 +56,15 @@ std::vector<ValueId> literals_of(const Placed& placed) {
   return literals;
 }
 
+/// Gives the element type of all outputs of a region; undefined when they differ.
+runtime::DataType output_type(const Region& region) {
+  const auto type = [&](int value) { return region.program.values[static_cast<size_t>(value)].type; };
+  const std::vector<int>& outputs = region.program.outputs;
+  const bool one = std::all_of(outputs.begin(), outputs.end(),
+                               [&](int output) { return type(output) == type(outputs[0]); });
+  return one ? data_type(type(outputs[0])) : runtime::DataType::undefined;
+}
+
 }  // namespace
 
 onnx::FunctionProto function_of(const Placed& placed, const graph::Index& index,
@@ -168,6 +177,7 @@ PutIn put_in(const onnx::ModelProto& source, const std::filesystem::path& folder
     node.root = index.value(value(region.outputs.back())).producer;
     node.domain = placed.domain;
     node.op = placed.op;
+    node.type = output_type(region);
     for (const int input : region.inputs) node.inputs.push_back(value(input));
     for (const int output : region.outputs) node.outputs.push_back(value(output));
     for (const Parameter& parameter : placed.parameters) {

@@ -35,13 +35,13 @@ std::optional<Type> program_type(DataType type) {
   }
 }
 
-namespace {
-
 DataType data_type(Type type) {
   constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16,
                                 DataType::int32,   DataType::int64,   DataType::boolean};
   return types[static_cast<size_t>(type)];
 }
+
+namespace {
 
 /// Thrown inside of a translation; add() makes a text of it.
 struct NotElementwise {

@@ -5,6 +5,7 @@
 ///   ProgramBuilder builder(view);
 ///   builder.add(node);                    // node after node, in topological order
 ///   Translation found = builder.finish({output});
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,9 @@ namespace graft::fuse {
 /// Gives the type of a program's value that stands for tensors of an element type; nothing for types that
 /// programs do not compute with.
 std::optional<fused::Type> program_type(DataType type);
+
+/// Gives the element type that a program's type stands for.
+DataType data_type(fused::Type type);
 
 /// Says why a node is no elementwise operator that a program can compute, in a few words ("MatMul is not
 /// elementwise", "Clip reads a min that is no scalar"); empty when it can.

@@ -1,6 +1,7 @@
 #include "runtime/tensor.h"
 
 #include <fmt/format.h>
+#include <graft/dtype.h>
 
 #include <bit>
 #include <cmath>
@@ -80,6 +81,42 @@ template <class Use> bool with_integer_or_float(DataType type, Use use) {
     default:
       return false;
   }
+}
+
+/// Calls `use` with the C++ type of an 8-bit float.
+template <class Use> bool with_float8(DataType type, Use use) {
+  switch (type) {
+    case DataType::float8e4m3fn:
+      use(graft::float8e4m3fn{});
+      return true;
+    case DataType::float8e4m3fnuz:
+      use(graft::float8e4m3fnuz{});
+      return true;
+    case DataType::float8e5m2:
+      use(graft::float8e5m2{});
+      return true;
+    case DataType::float8e5m2fnuz:
+      use(graft::float8e5m2fnuz{});
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Gives one of the two 4-bit integers of a byte; the first lies in the low bits.
+int nibble(const Tensor& tensor, size_t index) {
+  const auto bits = static_cast<int>(tensor.bytes[index / 2]) >> (index % 2 * 4) & 0xf;
+  return tensor.type == DataType::int4 && bits > 7 ? bits - 16 : bits;
+}
+
+void set_nibble(Tensor& tensor, size_t index, double value) {
+  const bool is_signed = tensor.type == DataType::int4;
+  const double whole =
+      std::isnan(value) ? 0 : std::clamp(std::trunc(value), is_signed ? -8.0 : 0.0, is_signed ? 7.0 : 15.0);
+  const auto bits = static_cast<unsigned>(static_cast<int>(whole)) & 0xfu;
+  const auto shift = static_cast<unsigned>(index % 2 * 4);
+  std::byte& both = tensor.bytes[index / 2];
+  both = (both & ~(std::byte{0xf} << shift)) | (static_cast<std::byte>(bits) << shift);
 }
 
 [[noreturn]] void refuse(DataType type) {
@@ -204,7 +241,16 @@ double element_as_double(const Tensor& tensor, size_t index) {
       })) {
     return value;
   }
+  if (with_float8(tensor.type, [&](auto zero) {
+        using T = decltype(zero);
+        value = static_cast<double>(graft::to_float(T{static_cast<uint8_t>(tensor.bytes[index])}));
+      })) {
+    return value;
+  }
   switch (tensor.type) {
+    case DataType::uint4:
+    case DataType::int4:
+      return nibble(tensor, index);
     case DataType::boolean:
       return tensor.values<uint8_t>()[index] != 0 ? 1 : 0;
     case DataType::float16:
@@ -228,7 +274,16 @@ void set_element(Tensor& tensor, size_t index, double value) {
     }
   });
   if (done) return;
+  if (with_float8(tensor.type, [&](auto zero) {
+        using T = decltype(zero);
+        tensor.bytes[index] = static_cast<std::byte>(graft::to_float8<T>(rounded_to_odd(value)).bits);
+      }))
+    return;
   switch (tensor.type) {
+    case DataType::uint4:
+    case DataType::int4:
+      set_nibble(tensor, index, value);
+      break;
     case DataType::boolean:
       tensor.values<uint8_t>()[index] = value != 0;
       break;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace graft::verify {
 using runtime::DataType;
@@ -253,6 +254,17 @@ Tolerance default_tolerance(DataType type) {
   }
 }
 
+double ulp_at(DataType type, double value) {
+  // The bits of a mantissa, and the power of two of the smallest number.
+  const bool is_double = type == DataType::float64 || type == DataType::complex128;
+  const auto [digits, least] = is_double                    ? std::pair(53, -1074)
+                               : type == DataType::float16  ? std::pair(11, -24)
+                               : type == DataType::bfloat16 ? std::pair(8, -133)
+                                                            : std::pair(24, -149);
+  if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, least);
+  return std::ldexp(1.0, std::max(std::ilogb(value) - digits + 1, least));
+}
+
 Difference compare_tensors(const std::string& output, const Tensor& reference, const Tensor& candidate,
                            std::optional<Tolerance> tolerance) {
   Difference difference;
@@ -276,7 +288,7 @@ Difference compare_tensors(const std::string& output, const Tensor& reference, c
   const size_t elements = compared_elements(reference);
   difference.elements = elements;
   std::vector<double> ulps;
-  std::optional<size_t> first, worst;
+  std::optional<size_t> first, worst, furthest;
   for (size_t i = 0; i < elements; ++i) {
     const ElementDifference element = between_elements(reference, candidate, i);
     if (!element.differs) continue;
@@ -291,12 +303,19 @@ Difference compare_tensors(const std::string& output, const Tensor& reference, c
       worst = i;
       difference.largest_excess = excess;
     }
+    if (own.absolute == 0) continue;
+    const double beyond = element.absolute - ulp_at(reference.type, element.reference);
+    if (beyond > difference.largest_beyond) {
+      furthest = i;
+      difference.largest_beyond = beyond;
+    }
   }
   const auto place = [&](size_t i) {
     return Difference::Place{index_of(reference, i), element_text(reference, i), element_text(candidate, i)};
   };
   if (first) difference.first = place(*first);
   if (worst) difference.worst = place(*worst);
+  if (furthest) difference.furthest = place(*furthest);
   difference.ulp_median = percentile(ulps, elements, 0.5);
   difference.ulp_90 = percentile(ulps, elements, 0.9);
   difference.ulp_99 = percentile(ulps, elements, 0.99);
@@ -323,11 +342,13 @@ void Difference::merge(const Difference& other) {
   if (mismatch.empty()) mismatch = other.mismatch;
   if (!first) first = other.first;
   if (other.largest_excess > largest_excess || !worst) worst = other.worst;
+  if (other.largest_beyond > largest_beyond) furthest = other.furthest;
   elements += other.elements;
   differing += other.differing;
   for (double Difference::*figure :
        {&Difference::largest_absolute, &Difference::largest_relative, &Difference::largest_ulp,
-        &Difference::ulp_median, &Difference::ulp_90, &Difference::ulp_99, &Difference::largest_excess}) {
+        &Difference::ulp_median, &Difference::ulp_90, &Difference::ulp_99, &Difference::largest_excess,
+        &Difference::largest_beyond}) {
     this->*figure = std::max(this->*figure, other.*figure);
   }
 }

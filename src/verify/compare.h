@@ -37,8 +37,10 @@ struct Difference {
   double largest_ulp = 0;       ///< steps between neighbours of the output's type
   double ulp_median = 0, ulp_90 = 0, ulp_99 = 0;  ///< percentiles over all elements
   double largest_excess = 0;  ///< largest |difference| / what the tolerance allows: above 1 is out of it
+  double largest_beyond = 0;  ///< largest |difference| less one unit in the last place of the reference;
+                              ///< 0 where the type is exact
 
-  /// Locates an element that differs: the first one, and the one of the largest excess.
+  /// Locates an element that differs: the first one, that of the largest excess, and that of largest_beyond.
   struct Place {
     runtime::Shape index;
     std::string reference;
@@ -46,6 +48,7 @@ struct Difference {
   };
   std::optional<Place> first;
   std::optional<Place> worst;
+  std::optional<Place> furthest;
 
   bool equal() const { return mismatch.empty() && differing == 0; }
 
@@ -65,6 +68,9 @@ struct Comparison {
   /// Keeps the larger difference of each output (several inputs of one pair of models).
   void merge(const Comparison& other);
 };
+
+/// Gives the distance between two neighbours of a floating type at a number, in which an ulp is counted.
+double ulp_at(runtime::DataType type, double value);
 
 /// Compares two tensors of one output.
 Difference compare_tensors(const std::string& output, const runtime::Tensor& reference,

@@ -8,6 +8,9 @@ import pytest
 
 from cases.test_cases import FOLDER, all_nodes, check_runs, properties, unpack, value_text
 
+# ORT makes one LayerNormalization of this chain at every level but the lowest, and what ORT fuses itself is left to it: there
+# is nothing to fuse. Run without ORT's optimisation the elementwise parts are there.
+FUSED_BY_ORT = {"fuse_layernorm"}
 CASES = [case for case in json.loads((FOLDER / "cases.json").read_text(encoding="utf-8"))["cases"] if case["kind"] == "fuse"]
 
 
@@ -43,6 +46,10 @@ def test_fuse_case(case, engine, ops_library, run_graft, tmp_path):
     output = tmp_path / "fused.onnx"
     compiled = engine == "compiled"
     options = ["--compile", "--domain", "test.fused"] if compiled else []
+    if case["id"] in FUSED_BY_ORT:
+        code, report, error = fuse(run_graft, model, output, "--no-measure", *options)
+        assert code == 1 and report["regions"] == 0 and "ORT itself fuses all its elementwise nodes" in error
+        options += ["--optimisation", "none"]
     code, report, error = fuse(run_graft, model, output, "--no-measure", *options)
     assert expect["at_least"] <= report["regions"] <= expect["at_most"]
     if report["regions"] == 0:

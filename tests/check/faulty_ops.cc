@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 using namespace graft;
@@ -82,6 +83,34 @@ void dies_of_nothing(In<float> x, Out<float> y) {
   std::memcpy(y.begin(), x.begin(), size_t(x.size()) * sizeof(float));
 }
 
+// ---- it refuses an attribute within its limits
+void picky(In<float> x, Out<float> y, int64_t by) {
+  if (by == 0) fail("by must not be 0");
+  for (int64_t i = 0; i < x.size(); ++i) y[i] = x[i] + float(by);
+}
+
+// ---- right in ORT, where an output begins at a multiple of 64 bytes; elsewhere the first elements are
+// forgotten
+void aligned_only(In<float> x, Out<float> y) {
+  const auto past = reinterpret_cast<uintptr_t>(y.begin()) % 64 / sizeof(float);
+  const int64_t first = std::min<int64_t>(past == 0 ? 0 : int64_t(16 - past), x.size());
+  for (int64_t i = 0; i < first; ++i) y[i] = 0;
+  for (int64_t i = first; i < x.size(); ++i) y[i] = x[i];
+}
+
+// ---- something else the second time, once it has the table that it requires
+void look_up(In<float> x, Out<float> y, const TensorOf<float>& table) {
+  if (table.size() != 7) fail("expected a table of 7 elements, got ", table.size());
+  static std::atomic<int> calls{0};
+  const float add = table[1] * float(calls++);
+  for (int64_t i = 0; i < x.size(); ++i) y[i] = x[i] + add;
+}
+
+// ---- two integers share a byte: of the second one it forgets the sign
+void unsigned_nibbles(In<int4> x, Out<float> y) {
+  for (int64_t i = 0; i < x.size(); ++i) y[i] = float(i % 2 && x[i] < 0 ? x[i] + 16 : x[i]);
+}
+
 }  // namespace
 
 GRAFT_OPS(m) {
@@ -98,4 +127,9 @@ GRAFT_OPS(m) {
   m.def<shifted>("Shifted", "by"_attr.between(0, 4) = 1, shape<same>,
                  definition(13, "y = Add(x, Cast<to=1>(@by))"));
   m.def<dies_of_nothing>("DiesOfNothing", shape<same>, definition(13, "y = Mul(x, 1)"));
+  m.def<picky>("Picky", "by"_attr.between(0, 4) = 1, shape<same>,
+               definition(13, "y = Add(x, Cast<to=1>(@by))"));
+  m.def<aligned_only>("AlignedOnly", shape<same>, definition(13, "y = Mul(x, 1)"));
+  m.def<unsigned_nibbles>("UnsignedNibbles", shape<same>, definition(21, "y = Cast<to=1>(x)"));
+  m.def<look_up>("LookUp", "table"_attr, shape<same>);
 }

@@ -76,6 +76,17 @@ template <class T> void rotate(In<T> x, Out<T> y, int64_t shift, std::string_vie
   for (int64_t i = 0; i < n; ++i) y[((i + shift) % n + n) % n] = mode == "negate" ? T(-x[i]) : x[i];
 }
 
+// Types that are only stored.
+template <class T> void widen(In<T> x, Out<float> y) {
+  for (int64_t i = 0; i < x.size(); ++i) y[i] = to_float(x[i]);
+}
+template <class T> void unpack(In<T> x, Out<float> y) {
+  for (int64_t i = 0; i < x.size(); ++i) y[i] = float(x[i]);
+}
+template <class T> void increment(In<T> x, Out<T> y) {
+  for (int64_t i = 0; i < x.size(); ++i) y.set(i, int(x[i]) == 7 ? 0 : int(x[i]) + 1);
+}
+
 }  // namespace
 
 GRAFT_OPS(m) {
@@ -89,6 +100,10 @@ GRAFT_OPS(m) {
   m.def<total>("Total");
   m.def<join>("Join", shape<same>);
   m.def<Table>("Table", inputs("x", "table"), shape<same>);
+  m.def<widen<float8e4m3fn>, widen<float8e5m2fnuz>>("Widen", shape<same>,
+                                                    definition(19, "y = Cast<to=1>(x)"));
+  m.def<unpack<int4>, unpack<uint4>>("Unpack", shape<same>, definition(21, "y = Cast<to=1>(x)"));
+  m.def<increment<int4>>("Increment", shape<same>);
   m.def<rotate<float>, rotate<int64_t>>("Rotate", "shift"_attr.between(-3, 3) = 1,
                                         "mode"_attr.one_of("keep", "negate") = "keep", shape<same>);
 }

@@ -37,7 +37,27 @@ def test_every_cause_of_the_doctor_is_explained(root):
     assert re.findall(r"^\| `(\w+)` \| (.*?) \| .*\|$", page, re.MULTILINE) == causes
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/reference/doctor.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/errors.md", "docs/reference/doctor.md", "docs/reference/verify.md", "docs/reference/check.md"])
 def test_links_lead_somewhere(page, root):
     for target in re.findall(r"\]\((?!http)([^)#]+)", (root / page).read_text()):
         assert ((root / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_the_page_of_programs_lists_the_operators_and_names(root):
+    """docs/reference/program.md against the table that parser, operators and command share."""
+    header = (root / "ops/fused/program.h").read_text()
+    rows = re.findall(r'OpInfo\{Op::\w+, "(\w+)", (\d), Operands::(\w+)\}', header)
+    page = (root / "docs/reference/program.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \|.*?\| (.*?) \|", page, re.MULTILINE)
+    takes = {
+        ("1", "numbers"): "a number", ("1", "floats"): "a float", ("1", "tested"): "a float; gives bool", ("1", "logical"): "a bool",
+        ("1", "any"): "anything; gives T", ("2", "numbers"): "two numbers", ("2", "floats"): "two floats",
+        ("2", "compared"): "two of one type; gives bool", ("2", "logical"): "two bools", ("3", "numbers"): "x, low, high: numbers",
+        ("3", "chosen"): "a bool, then two of T",
+    }
+    assert listed == [(name, "two integers" if name == "mod" else takes[arity, operands]) for name, arity, operands in rows]
+    kinds = re.search(r"kTypeNames = \{(.*?)\}", header).group(1).replace('"', "").split(", ")
+    sizes = re.search(r"kPoolSizes = \{(.*?)\}", (root / "ops/fused/pool.h").read_text()).group(1).split(", ")
+    names = re.findall(r"^\| (\w+) \| `Fused_\w+_0` to `Fused_(\w+)_(\d+)` \|", page, re.MULTILINE)
+    assert names == [(kind, kind, str(int(size) - 1)) for kind, size in zip(kinds, sizes)]
+    assert f"The {sum(map(int, sizes))} names" in page

@@ -1,6 +1,7 @@
 """`graft doctor` on operator libraries that are wrong: each is tried in a child process, so none takes the doctor along."""
 
 import shutil
+import subprocess
 
 import pytest
 from onnx import helper
@@ -113,6 +114,23 @@ def test_provider_that_is_not_there(run_graft, tmp_path):
         assert code == 1 and causes(report) == ["provider_missing"] and "onnxruntime-gpu" in report["causes"][0]["cure"][0]
     assert diagnose(run_graft, file, None, "--provider", "cpu")[0] == 0
     assert "did you mean" in diagnose(run_graft, file, None, "--provider", "CPUExecutionProvidr")[1]["causes"][0]["evidence"][0]
+
+
+def test_provider_that_cannot_start(run_graft, tmp_path, root):
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    real = next((Path(find_spec("onnxruntime").origin).parent / "capi").glob("libonnxruntime.so.1.*"))
+    runtime = tmp_path / "libonnxruntime.so"
+    subprocess.run(
+        ["g++", "-std=c++20", "-shared", "-fPIC", f'-DREAL="{real}"', "-isystem", root / ".cache/onnxruntime/include",
+         root / "tests/doctor/libraries/runtime_with_cuda.cc", "-o", runtime, "-ldl"], check=True)
+    file = save(model([node("Relu", ["x"], ["y"])]), tmp_path / "model.onnx")
+    code, report = diagnose(run_graft, file, None, "--runtime", runtime, "--provider", "cuda")
+    assert code == 1 and causes(report) == ["provider_fails"], report
+    assert report["causes"][0]["evidence"][0].startswith("a session on CUDAExecutionProvider fails: ")
+    assert any("CPUExecutionProvider" in cure for cure in report["causes"][0]["cure"])
+    assert diagnose(run_graft, file, None, "--runtime", runtime)[1]["healthy"]
 
 
 def test_two_packages_in_one_place(run_graft, tmp_path):

@@ -1,16 +1,16 @@
 // Reads programs, a line each, and makes a library of them, for the tests.
 //
-//   emit_program source SOURCE [DOMAIN] < programs            # the source; prints the operators' names, a line each
-//   emit_program library LIBRARY SOURCE [DOMAIN] < programs   # compiles it too; $PARTS files, $COMPILER
-//   emit_program compile LIBRARY SOURCE                       # compiles what is there
-//   emit_program flags                                        # prints the flags of sources, entry points and the linker
+//   emit_program source SOURCE [DOMAIN] < programs            # the source; prints the operators' names, a
+//   line each emit_program library LIBRARY SOURCE [DOMAIN] < programs   # compiles it too; $PARTS files,
+//   $COMPILER emit_program compile LIBRARY SOURCE                       # compiles what is there emit_program
+//   flags                                        # prints the flags of sources, entry points and the linker
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <set>
-#include <utility>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fuse/compile.h"
@@ -45,8 +45,10 @@ std::vector<fuse::Operator> read_operators() {
       std::vector<std::string> result;
       std::string word;
       for (const char c : text + " ") {
-        if (c != ' ') word += c;
-        else if (!word.empty()) result.push_back(std::exchange(word, ""));
+        if (c != ' ')
+          word += c;
+        else if (!word.empty())
+          result.push_back(std::exchange(word, ""));
       }
       return result;
     };
@@ -89,15 +91,17 @@ int run(const std::vector<std::string>& words) {
     if (source_only) return 0;
     const runtime::ScratchFolder scratch;
     std::vector<fs::path> parts;
-    for (const std::string& text : fuse::write_parts(domain, operators, "model.onnx", fs::path(source).filename().string(),
-                                                     size_t(std::atoi(variable("PARTS", "2").c_str())))) {
+    for (const std::string& text :
+         fuse::write_parts(domain, operators, "model.onnx", fs::path(source).filename().string(),
+                           size_t(std::atoi(variable("PARTS", "2").c_str())))) {
       parts.push_back(scratch.path() / (std::to_string(parts.size()) + ".cc"));
       runtime::write_file(parts.back(), text);
     }
     options.shown_source = source;
     done = fuse::compile_library(parts, words.at(1), options);
   }
-  std::fprintf(stderr, "%s: %.2f s, %d compiled, %d cached\n", done.compiler.c_str(), done.seconds, done.compiled, done.cached);
+  std::fprintf(stderr, "%s: %.2f s, %d compiled, %d cached\n", done.compiler.c_str(), done.seconds,
+               done.compiled, done.cached);
   return 0;
 }
 

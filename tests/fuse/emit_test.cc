@@ -33,22 +33,31 @@ TEST(Names, FollowTheComputation) {
 }
 
 TEST(Names, SayWhatIsKnown) {
-  EXPECT_EQ(name("in f32; k f32 3; add f32 0 1; k f32 0; k f32 6; clamp f32 2 3 4; mul f32 0 5; div f32 6 4; out 7"),
-            "HardSwish");
-  EXPECT_EQ(name("in f32; k f32 3; add f32 1 0; k f32 0; k f32 6; clamp f32 2 3 4; div f32 5 4; mul f32 6 0; out 7"),
-            "HardSwish");
-  EXPECT_EQ(name("in f32; k f32 0.16666667; mul f32 0 1; k f32 0.5; add f32 2 3; k f32 0; k f32 1; clamp f32 4 5 6; "
-                 "mul f32 0 7; out 8"),
-            "HardSwish");
-  EXPECT_EQ(name("in f32; k f32 0.2; mul f32 0 1; k f32 0.5; add f32 2 3; k f32 0; k f32 1; clamp f32 4 5 6; mul f32 0 7; "
+  EXPECT_EQ(
+      name(
+          "in f32; k f32 3; add f32 0 1; k f32 0; k f32 6; clamp f32 2 3 4; mul f32 0 5; div f32 6 4; out 7"),
+      "HardSwish");
+  EXPECT_EQ(
+      name(
+          "in f32; k f32 3; add f32 1 0; k f32 0; k f32 6; clamp f32 2 3 4; div f32 5 4; mul f32 6 0; out 7"),
+      "HardSwish");
+  EXPECT_EQ(
+      name(
+          "in f32; k f32 0.16666667; mul f32 0 1; k f32 0.5; add f32 2 3; k f32 0; k f32 1; clamp f32 4 5 6; "
+          "mul f32 0 7; out 8"),
+      "HardSwish");
+  EXPECT_EQ(name("in f32; k f32 0.2; mul f32 0 1; k f32 0.5; add f32 2 3; k f32 0; k f32 1; clamp f32 4 5 6; "
+                 "mul f32 0 7; "
                  "out 8"),
             "HardSigmoidMul");
   EXPECT_EQ(name("in f32; sigmoid f32 0; mul f32 1 0; out 2"), "Silu");
   EXPECT_EQ(name("in f32; softplus f32 0; tanh f32 1; mul f32 0 2; out 3"), "Mish");
-  EXPECT_EQ(name("in f32; k f32 1.4142135; div f32 0 1; erf f32 2; k f32 1; add f32 3 4; mul f32 0 5; k f32 0.5; mul f32 6 7; "
+  EXPECT_EQ(name("in f32; k f32 1.4142135; div f32 0 1; erf f32 2; k f32 1; add f32 3 4; mul f32 0 5; k f32 "
+                 "0.5; mul f32 6 7; "
                  "out 8"),
             "Gelu");
-  EXPECT_EQ(name("in f32; k f32 0; lt bool 0 1; k f32 0.01; mul f32 0 3; where f32 2 4 0; out 5"), "LeakyRelu");
+  EXPECT_EQ(name("in f32; k f32 0; lt bool 0 1; k f32 0.01; mul f32 0 3; where f32 2 4 0; out 5"),
+            "LeakyRelu");
   EXPECT_EQ(name("in f32; in f32; k f32 0; lt bool 0 2; mul f32 1 0; where f32 3 4 0; out 5"), "PRelu");
   EXPECT_EQ(name("in f32; k f32 0; lt bool 0 1; expm1 f32 0; where f32 2 3 0; out 4"), "Elu");
   EXPECT_EQ(name("in f32; mul f32 0 0; out 1"), "Square");
@@ -56,7 +65,8 @@ TEST(Names, SayWhatIsKnown) {
 }
 
 TEST(Names, AreWhatTheyAreWhenAPartIsUsedElsewhere) {
-  EXPECT_EQ(name("in f32; k f32 3; add f32 0 1; k f32 0; k f32 6; clamp f32 2 3 4; mul f32 0 5; div f32 6 4; out 7 2"),
+  EXPECT_EQ(name("in f32; k f32 3; add f32 0 1; k f32 0; k f32 6; clamp f32 2 3 4; mul f32 0 5; div f32 6 4; "
+                 "out 7 2"),
             "AddRelu6MulDiv");
 }
 
@@ -68,8 +78,10 @@ TEST(Names, AreShortAndNotTaken) {
   const fused::Program program = fused::read_program("in f32; in f32; add f32 0 1; out 2");
   EXPECT_EQ(name_for(program, taken), "Add");
   EXPECT_EQ(name_for(program, taken), "Add2");
-  EXPECT_EQ(name_for(fused::read_program("in f32; k f32 0; k f32 6; clamp f32 0 1 2; out 3"), taken), "Relu6");
-  EXPECT_EQ(name_for(fused::read_program("in f16; k f16 0; k f16 6; clamp f16 0 1 2; out 3"), taken), "Relu6_2");
+  EXPECT_EQ(name_for(fused::read_program("in f32; k f32 0; k f32 6; clamp f32 0 1 2; out 3"), taken),
+            "Relu6");
+  EXPECT_EQ(name_for(fused::read_program("in f16; k f16 0; k f16 6; clamp f16 0 1 2; out 3"), taken),
+            "Relu6_2");
 }
 
 TEST(Expressions, HaveTheParenthesesThatTheyNeed) {
@@ -84,7 +96,8 @@ TEST(Expressions, HaveTheParenthesesThatTheyNeed) {
   EXPECT_EQ(result("in f32; neg f32 0; neg f32 1; out 2", abc), "-(-a)");
   EXPECT_EQ(result(three + "lt bool 0 1; lt bool 1 2; and bool 3 4; eq bool 0 2; or bool 5 6; out 7", abc),
             "(a < b && b < c) || a == c");
-  EXPECT_EQ(result("in bool; in bool; in bool; and bool 0 1; and bool 3 2; not bool 4; out 5", abc), "!(a && b && c)");
+  EXPECT_EQ(result("in bool; in bool; in bool; and bool 0 1; and bool 3 2; not bool 4; out 5", abc),
+            "!(a && b && c)");
   EXPECT_EQ(result("in bool; in bool; in bool; xor bool 0 1; eq bool 3 2; out 4", abc), "(a != b) == c");
 }
 
@@ -120,7 +133,8 @@ TEST(Inputs, AreNamedAfterWhatIsDoneWithThem) {
   };
   using Names = std::vector<std::string>;
   EXPECT_EQ(names("in f32; in f32; in f32; mul f32 0 1; add f32 3 2; out 4"), (Names{"x", "scale", "bias"}));
-  EXPECT_EQ(names("in f32; in f32; in f32; mul f32 0 1; mul f32 3 2; out 4"), (Names{"x", "scale", "scale2"}));
+  EXPECT_EQ(names("in f32; in f32; in f32; mul f32 0 1; mul f32 3 2; out 4"),
+            (Names{"x", "scale", "scale2"}));
   EXPECT_EQ(names("in f32; in f32; out 0", {"tanh", "bn.w:0"}), (Names{"tanh2", "bn_w_0"}));
   EXPECT_EQ(names("in f32; in f32; out 0", {"class", "1st"}), (Names{"class2", "x1st"}));
   EXPECT_EQ(names("in f32; in f32; out 0", {"a", "a"}), (Names{"a", "a2"}));
@@ -129,7 +143,8 @@ TEST(Inputs, AreNamedAfterWhatIsDoneWithThem) {
 TEST(Parts, HaveTheLinesOfTheWholeFile) {
   std::vector<Operator> operators;
   std::set<std::string> taken;
-  for (const char* text : {"in f32; in f32; add f32 0 1; out 2", "in f32; exp f32 0; out 1", "in f32; relu f32 0; out 1"}) {
+  for (const char* text :
+       {"in f32; in f32; add f32 0 1; out 2", "in f32; exp f32 0; out 1", "in f32; relu f32 0; out 1"}) {
     Operator op;
     op.program = fused::read_program(text);
     op.name = name_for(op.program, taken);

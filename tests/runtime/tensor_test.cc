@@ -96,7 +96,7 @@ TEST(Tensor, StoresEveryNumericType) {
   Tensor small = Tensor::zeros(DataType::int8, {1});
   set_element(small, 0, 1000);
   EXPECT_EQ(element_as_double(small, 0), 127);
-  EXPECT_THROW(element_as_double(Tensor::zeros(DataType::int4, {2}), 0), std::invalid_argument);
+  EXPECT_THROW(element_as_double(Tensor::zeros(DataType::complex64, {2}), 0), std::invalid_argument);
 }
 
 TEST(Tensor, Converts) {
@@ -107,6 +107,24 @@ TEST(Tensor, Converts) {
   EXPECT_EQ(wide.values<double>()[0], static_cast<double>(0.1f));
   EXPECT_EQ(convert(tensor, DataType::int32).values<int32_t>()[1], -7);
   EXPECT_THROW(convert(tensor, DataType::string), std::invalid_argument);
+}
+
+TEST(Tensor, SmallTypesAreRoundedAndRead) {
+  Tensor e4m3 = Tensor::zeros(DataType::float8e4m3fn, {4}),
+         signed_nibbles = Tensor::zeros(DataType::int4, {5}), nibbles = Tensor::zeros(DataType::uint4, {3});
+  const double numbers[] = {1.0625, -448, 1e9, NAN};  // the first is halfway: ties to even
+  for (size_t i = 0; i < 4; ++i) set_element(e4m3, i, numbers[i]);
+  EXPECT_EQ(element_as_double(e4m3, 0), 1);
+  EXPECT_EQ(element_as_double(e4m3, 1), -448);
+  EXPECT_EQ(element_as_double(e4m3, 2), 448);
+  EXPECT_TRUE(std::isnan(element_as_double(e4m3, 3)));
+  for (size_t i = 0; i < 5; ++i) set_element(signed_nibbles, i, static_cast<double>(i) * 4 - 10);
+  const double kept[] = {-8, -6, -2, 2, 6};
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(element_as_double(signed_nibbles, i), kept[i]);
+  EXPECT_EQ(signed_nibbles.bytes[0], std::byte{0xa8});  // the first in the low bits
+  for (size_t i = 0; i < 3; ++i) set_element(nibbles, i, static_cast<double>(i) * 8);
+  EXPECT_EQ(element_as_double(nibbles, 1), 8);
+  EXPECT_EQ(element_as_double(nibbles, 2), 15);
 }
 
 }  // namespace

@@ -156,6 +156,15 @@ TEST(Host, GivesTensorsOfAnyType) {
   EXPECT_EQ(caller.error, "sdk.params::AddAll: input more[1]: expected one of tensor(float), tensor(int64), got tensor(double)");
 }
 
+TEST(Host, TellsTypesAndOutputsAhead) {
+  std::vector<float> floats{1};
+  std::vector<int64_t> integers{1};
+  const int64_t one = 1;
+  Caller caller{.strings = {{"unit", "types"}}};
+  ASSERT_TRUE(caller("Tally_0", {{floats.data(), kFloat, 1, &one}, {integers.data(), kInt64, 1, &one}})) << caller.error;
+  EXPECT_EQ(caller.shape, std::vector<int64_t>{1});
+}
+
 TEST(Host, GivesOptions) {
   std::vector<float> x{1};
   const int64_t one = 1;

@@ -61,3 +61,34 @@ def test_a_type_that_is_not_listed_is_named_when_the_session_is_made(library):
 def test_the_shape_is_inferred_beside_them(library):
     model = ort.one_node("AddAll", DOMAIN, [("float", ["batch", 4]), ("int64", [2])])
     assert ort.session(model, library).get_outputs()[0].shape == ["batch", 4]
+
+
+def test_types_and_outputs_are_known_before_the_first_call(library):
+    arrays = [of_type("float", (2, 1)), of_type("int64", (3,)), np.array(True)]
+    inputs = [("float", [2, 1]), ("int64", ["n"]), ("bool", [])]
+    model = ort.one_node("Tally_0", DOMAIN, inputs, ["y", "z"], ["int64"] * 2, unit="types")
+    y, z = ort.run(model, library, *arrays)
+    assert y.shape == z.shape == (2, 3) and (y == 10709).all() and (z == 10710).all()
+    model = ort.one_node("Tally_1", DOMAIN, inputs, ["y", "z"], ["int64"] * 2, unit="outputs")
+    assert (ort.run(model, library, *arrays)[0] == 2).all()
+
+
+def test_a_required_member_has_no_default(library):
+    model = ort.one_node("Tally_0", DOMAIN, [("float", [4])], output_types=["int64"])
+    assert "the attribute unit (string) is required, and missing" in ort.error_of(ort.session, model, library)
+
+
+def test_variadic_inputs_broadcast(library):
+    def shape_of(*shapes):
+        model = ort.one_node("Tally_0", DOMAIN, [("float", list(s)) for s in shapes], output_types=["int64"], unit="types")
+        return ort.run(model, library, *(np.zeros(s, np.float32) for s in shapes))[0].shape
+    assert shape_of((), ()) == ()
+    assert shape_of((), (4, 1, 3), (2, 1), (1,)) == (4, 2, 3)
+    assert shape_of((1, 1), (5,), (3, 1, 1)) == (3, 1, 5)
+    assert shape_of((2, 0), (1, 1)) == (2, 0)
+    assert "dimensions 2 and 3 do not broadcast" in ort.error_of(shape_of, (4, 2), (3,))
+
+
+def test_the_shape_of_the_first_variadic_output_is_inferred(library):
+    model = ort.one_node("Tally_0", DOMAIN, [("float", [2, "n", 1]), ("int64", [4])], output_types=["int64"], unit="types")
+    assert ort.session(model, library).get_outputs()[0].shape == [2, "n", 4]

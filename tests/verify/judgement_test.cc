@@ -69,6 +69,80 @@ TEST(Judgement, AllowsRounding) {
   EXPECT_GE(judgement.optimised.largest_ulp(), 1);
 }
 
+TEST(Judgement, ChanceIsNoDriftWhateverTheSeed) {
+  TemporaryFolder folder;
+  const auto reference = hard_swish(6).write(folder / "a.onnx");
+  ModelBuilder multiplied = hard_swish(1.0f / 6);
+  multiplied.proto().mutable_graph()->mutable_node(3)->set_op_type("Mul");
+  const auto candidate = multiplied.write(folder / "b.onnx");
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    InputPlan plan;
+    plan.seed = seed;
+    const Judgement judgement = judge(loaded_runtime(), reference, candidate, {.plan = plan});
+    EXPECT_TRUE(judgement.passed()) << "seed " << seed << ": " << judgement.reason;
+  }
+}
+
+TEST(Judgement, FindsADriftOfAFewUlpsWhateverTheSeed) {
+  TemporaryFolder folder;
+  const auto reference = hard_swish(6).write(folder / "a.onnx");
+  const auto candidate = hard_swish(6.000002f).write(folder / "b.onnx");  // four steps from 6
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    InputPlan plan;
+    plan.seed = seed;
+    const Judgement judgement = judge(loaded_runtime(), reference, candidate, {.plan = plan});
+    EXPECT_FALSE(judgement.passed()) << "seed " << seed;
+    EXPECT_NE(judgement.reason.find("sets of inputs"), std::string::npos) << judgement.reason;
+  }
+}
+
+TEST(Judgement, GivenInputsAreJudgedAlone) {
+  TemporaryFolder folder;
+  const auto reference = hard_swish(6).write(folder / "a.onnx");
+  InputPlan plan;
+  plan.values["x"] = runtime::Tensor::zeros(DataType::float32, {1, 64});
+  for (size_t i = 0; i < 64; ++i)
+    runtime::set_element(plan.values["x"], i, std::sin(1 + static_cast<double>(i)));
+  const auto passes = [&](float divisor) {
+    const auto candidate = hard_swish(divisor).write(folder / "b.onnx");
+    return judge(loaded_runtime(), reference, candidate, {.plan = plan}).passed();
+  };
+  EXPECT_TRUE(passes(6.000001f));  // two steps from 6: not more than 4 ulp in the result
+  EXPECT_FALSE(passes(6.001f));
+}
+
+TEST(Judgement, BatchesAreJudgedByFloat64Too) {
+  TemporaryFolder folder;
+  const auto reference = hard_swish(6).write(folder / "a.onnx");
+  ModelBuilder other = hard_swish(6);  // differs by 1e-6 of the result where the batch is 1
+  auto& graph = *other.proto().mutable_graph();
+  graph.mutable_node(3)->set_output(0, "d");
+  other.constant("axis", testing::integers({0}));
+  other.constant("little", testing::number(1e-6f));
+  other.constant("one", testing::number(1));
+  other.constant("first", testing::integers({0}));
+  other.constant("only", testing::integers({1}));
+  other.node("Shape", {"x"}, {"shape"});
+  other.node("Gather", {"shape", "first"}, {"batch"});
+  other.node("Equal", {"batch", "only"}, {"is_one"});
+  other.node("Cast", {"is_one"}, {"as_float"});
+  auto& to = *graph.mutable_node(graph.node_size() - 1)->add_attribute();
+  to.set_name("to");
+  to.set_type(onnx::AttributeProto::INT);
+  to.set_i(onnx::TensorProto::FLOAT);
+  other.node("Mul", {"as_float", "little"}, {"more"});
+  other.node("Add", {"one", "more"}, {"factor"});
+  other.node("Mul", {"d", "factor"}, {"y"});
+  const auto candidate = other.write(folder / "b.onnx");
+  InputPlan plan;
+  plan.shapes["x"] = {2, 64};
+  EXPECT_TRUE(judge(loaded_runtime(), reference, candidate, {.plan = plan}).passed());
+  const Judgement judgement =
+      judge(loaded_runtime(), reference, candidate, {.plan = plan, .batches = {1, 0}});
+  EXPECT_FALSE(judgement.passed());
+  EXPECT_EQ(judgement.batches, (std::vector<int64_t>{1, 0}));
+}
+
 TEST(Judgement, SpecialInputsReachBothModels) {
   TemporaryFolder folder;
   const auto reference = hard_swish(6).write(folder / "a.onnx");

@@ -121,7 +121,7 @@ class GraphMaker:
         self.special = random.random() < 0.4
         self.axes, self.static = [], {}
         self.readers = {}
-        self.without = self.pick(["Relu", "Clip"])  # of integers: ORT 1.32 cannot load a Clip of a Relu of them
+        self.without = self.pick(["Relu", "Clip"])  # ORT 1.32 cannot load a Clip of a Relu of doubles or integers
 
     # ---- names, sizes, numbers --------------------------------------------------------------------------------------
 
@@ -320,7 +320,7 @@ class GraphMaker:
         return self.unary(kind)
 
     def unary(self, kind, x=None, attributes=None, op=None):
-        op = op or self.pick(o for o in UNARY if self.has(o, kind) and (kind in FLOATS or o != self.without))
+        op = op or self.pick(o for o in UNARY if self.has(o, kind) and (kind in ("f32", "f16") or o != self.without))
         x = x or self.operand(kind, constants=0.03)
         given = attributes_of(op, self.random) if attributes is None else attributes
         return self.node(op, [x], x.axes, **given)
@@ -373,7 +373,7 @@ class GraphMaker:
             return self.node("Clip", [x], x.axes, **given)
         if not self.has("Clip", kind, kind, kind) or kind == "bf16":
             raise Refused("no Clip")
-        if kind not in FLOATS and self.without == "Clip":
+        if kind not in ("f32", "f16") and self.without == "Clip":
             raise Refused("no Clip")
         limits = [None, None]
         for at, choices in enumerate([[-3, 0, -1, 2], [6, 1, 3, 20]]):

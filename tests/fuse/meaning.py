@@ -307,7 +307,7 @@ def moved(x, function):
     return Value(x.kind, function(x.value), function(x.error))
 
 
-OTHER = ["Identity", "Transpose", "Softmax", "ReduceMean", "MatMul", "Gather", "QuantizeLinear", "DequantizeLinear", "Constant"]
+OTHER = ["Identity", "Transpose", "Softmax", "ReduceMean", "MatMul", "Gather", "Reshape", "QuantizeLinear", "DequantizeLinear", "Constant"]
 
 
 def other_operators(node, opset, inputs):
@@ -315,6 +315,8 @@ def other_operators(node, opset, inputs):
     op, x = node.op_type, inputs[0] if inputs else None
     if op == "Identity":
         return [x]
+    if op == "Reshape":
+        return [moved(x, lambda v: v.reshape(tuple(int(d) for d in inputs[1].value)))]
     if op == "Gather":
         return [moved(x, lambda v: np.take(v, inputs[1].value, attribute(node, "axis", 0)))]
     if op == "Transpose":

@@ -95,10 +95,12 @@ def fused_nodes(model, domain="graft"):
 
 @dataclass
 class Figures:
-    """Counts elements: compared, the same bits, not comparable, and those further from float64 than the original by more than one
-    unit of the last place, but within the bounds of the functions."""
+    """Counts graphs, operators in them, models whose result could be fused once more, and elements: compared, the same bits, not
+    comparable, and those further from float64 than the original by more than one unit of the last place, but within the bounds of
+    the functions."""
     graphs: int = 0
     operators: int = 0
+    again: int = 0
     elements: int = 0
     same: int = 0
     unknown: int = 0
@@ -106,7 +108,7 @@ class Figures:
     deviations: Counter = field(default_factory=Counter)
 
     def add(self, other):
-        for name in ("graphs", "operators", "elements", "same", "unknown", "further"):
+        for name in ("graphs", "operators", "again", "elements", "same", "unknown", "further"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.deviations += other.deviations
 

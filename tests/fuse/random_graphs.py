@@ -99,6 +99,7 @@ class Sizes:
     def __init__(self):
         self.of = {}      # symbol -> size
         self.tied = {}    # symbol -> the symbol that it is equal to or 1
+        self.joined = set()  # those that follow from others: the larger of two
 
     def again(self, random):
         sizes = Sizes()
@@ -111,7 +112,8 @@ class Sizes:
 class GraphMaker:
     """Makes one graph, a part of a model."""
 
-    def __init__(self, prefix, random, opset, ir):
+    def __init__(self, prefix, random, opset, ir, more=False):
+        self.more = more  # ranks that nobody knows, long graphs, branches whose values have the same names
         self.prefix, self.random, self.opset, self.ir = prefix, random, opset, ir
         self.nodes, self.inputs, self.initializers, self.outputs, self.functions = [], [], [], [], []
         self.feeds, self.input_specs, self.values, self.infos = {}, [], [], []
@@ -119,7 +121,7 @@ class GraphMaker:
         self.special = random.random() < 0.4
         self.axes, self.static = [], {}
         self.readers = {}
-        self.without = self.pick(["Relu", "Clip"])  # of integers: ORT 1.32 cannot load a Clip of a Relu of them
+        self.without = self.pick(["Relu", "Clip"])  # ORT 1.32 cannot load a Clip of a Relu of doubles or integers
 
     # ---- names, sizes, numbers --------------------------------------------------------------------------------------
 
@@ -255,6 +257,7 @@ class GraphMaker:
                 else:  # the same or 1, each of them: another such size
                     name = self.fresh("U")
                     self.sizes.tied[name] = base
+                    self.sizes.joined.add(name)
                     self.sizes.of[name] = max(self.sizes.of[one], self.sizes.of[other])
                     result.append(name)
             else:
@@ -317,7 +320,7 @@ class GraphMaker:
         return self.unary(kind)
 
     def unary(self, kind, x=None, attributes=None, op=None):
-        op = op or self.pick(o for o in UNARY if self.has(o, kind) and (kind in FLOATS or o != self.without))
+        op = op or self.pick(o for o in UNARY if self.has(o, kind) and (kind in ("f32", "f16") or o != self.without))
         x = x or self.operand(kind, constants=0.03)
         given = attributes_of(op, self.random) if attributes is None else attributes
         return self.node(op, [x], x.axes, **given)
@@ -370,7 +373,7 @@ class GraphMaker:
             return self.node("Clip", [x], x.axes, **given)
         if not self.has("Clip", kind, kind, kind) or kind == "bf16":
             raise Refused("no Clip")
-        if kind not in FLOATS and self.without == "Clip":
+        if kind not in ("f32", "f16") and self.without == "Clip":
             raise Refused("no Clip")
         limits = [None, None]
         for at, choices in enumerate([[-3, 0, -1, 2], [6, 1, 3, 20]]):
@@ -428,7 +431,22 @@ class GraphMaker:
         """Adds a node that ends a region, or a few of them."""
         ways = [self.transpose, self.softmax, self.mean, self.matmul, self.identity, self.to_int8, self.quantized, self.branches, self.loop, self.scan,
                 self.function]
+        if self.more:
+            ways += [self.reshape, self.reshape]
         return self.pick(ways)(kind)
+
+    def reshape(self, kind):
+        """Adds a value whose rank nobody knows before the run."""
+        x = self.operand(kind, constants=0)
+        if self.sizes.joined & set(x.axes):
+            raise Refused("its sizes follow from others")
+        name = self.fresh("shape")
+        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.INT64, [self.fresh("R")]))
+        self.feeds[name] = np.array(x.value.shape, np.int64)
+        self.input_specs.append((name, "shape", x.axes))
+        if 0 in x.value.shape or kind == "bf16":
+            raise Refused("0 stands for the input's own size")
+        return self.node("Reshape", [x, Name(name, meaning.exact("i64", self.feeds[name]), (None,))], x.axes)
 
     def transpose(self, kind):
         x = self.pick(v for v in self.values if len(v.axes) >= 2)
@@ -486,9 +504,9 @@ class GraphMaker:
             y = self.unary("f32", y, op=self.pick(["Relu", "Abs", "Neg"]))
         return self.node("DequantizeLinear", [self.node("QuantizeLinear", [y, s, z], x.axes), s, z], x.axes)
 
-    def inner(self, x, length, extra=()):
+    def inner(self, x, length, extra=(), prefix=None):
         """Makes a few elementwise nodes on one value, for the body of a subgraph: maker, and the last value."""
-        body = GraphMaker(self.fresh("b") + "_", self.random, self.opset, max(self.ir, 4))
+        body = GraphMaker(prefix or self.fresh("b") + "_", self.random, self.opset, max(self.ir, 4))
         body.axes, body.static, body.sizes, body.special = x.axes, self.static, self.sizes, self.special
         body.dynamic, body.without = False, self.without
         y = x
@@ -528,8 +546,9 @@ class GraphMaker:
         condition = self.add_input("bool", ()) if self.chance(0.6) else self.add_constant("bool", ())
         outer = [v for v in self.values if v.name != x.name]
         graphs = []
+        prefix = self.fresh("b") + "_" if self.more and self.chance(0.5) else None
         for which in ("then", "else"):
-            body, y = self.inner(x, int(self.random.integers(1, 5)), outer)
+            body, y = self.inner(x, int(self.random.integers(1, 5)), outer, prefix)
             info = helper.make_tensor_value_info(y.name, ELEMENT[x.kind], [None] * len(x.axes))
             graphs.append(helper.make_graph(body.nodes, self.fresh(which), [], [info], body.initializers))
         node = helper.make_node("If", [condition.name], [self.fresh()], then_branch=graphs[0], else_branch=graphs[1])
@@ -634,6 +653,8 @@ class GraphMaker:
         if main == "bf16" and self.has("Cast", "f32", form="bf16"):
             self.attempt(lambda: self.node("Cast", [self.values[0]], self.values[0].axes, to=TensorProto.BFLOAT16))
         wanted, made = int(self.random.integers(2, 15)), 0
+        if self.more and self.chance(0.05):
+            wanted *= 8
         for _ in range(wanted * 8):
             if made >= wanted:
                 break
@@ -672,11 +693,13 @@ class GraphMaker:
     def feed_again(self):
         """Gives other inputs, of other sizes where they are dynamic."""
         sizes = self.sizes.again(self.random)
-        # A symbol that stands for two others joined follows from them; inputs only have their own.
         feeds = {}
         for name, array in self.feeds.items():
             spec = next((s for s in self.input_specs if s[0] == name), None)
-            feeds[name] = array if spec is None else self.numbers(spec[1], self.shape(spec[2], sizes))
+            if spec is not None and spec[1] == "shape":
+                feeds[name] = np.array(self.shape(spec[2], sizes), np.int64)
+            else:
+                feeds[name] = array if spec is None else self.numbers(spec[1], self.shape(spec[2], sizes))
         return feeds
 
 
@@ -694,7 +717,7 @@ def make(seed, graphs=None, only=None):
         if only is not None and i != only:
             continue
         made.prefix[i] = f"g{i}_"
-        parts.append(GraphMaker(f"g{i}_", np.random.default_rng([seed, i, 1]), opset, ir).make())
+        parts.append(GraphMaker(f"g{i}_", np.random.default_rng([seed, i, 1]), opset, ir, more=seed % 2 == 1).make())
     made.graphs = len(parts)
     graph = helper.make_graph(sum((p.nodes for p in parts), []), "random", sum((p.inputs for p in parts), []), sum((p.outputs for p in parts), []),
                               sum((p.initializers for p in parts), []), value_info=sum((p.infos for p in parts), []))

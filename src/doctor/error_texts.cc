@@ -5,6 +5,7 @@
 #include <functional>
 #include <regex>
 
+#include "doctor/providers.h"
 #include "graph/nearest.h"
 #include "rewrite/opsets.h"
 
@@ -332,6 +333,24 @@ std::vector<Words> make_words() {
                                 ? "install the package that has it: pip uninstall -y onnxruntime && pip "
                                   "install onnxruntime-gpu"
                                 : "install an ONNX Runtime that was built with it"};
+            }),
+      words("Failed to create (\\w+ExecutionProvider)",
+            [](const Match& match, Findings& findings) {
+              Finding& found = findings.add(Cause::provider_fails, match[1]);
+              found.evidence.push_back(fmt::format(
+                  "this package has {}, and what it needs is missing or does not fit; the session "
+                  "goes on without it, on the CPU",
+                  match[1].str()));
+              found.cure = start_cure(match[1]);
+            }),
+      words("CUDA driver version is insufficient for CUDA runtime version",
+            [](const Match&, Findings& findings) {
+              Finding& found = findings.add(Cause::provider_fails, "CUDAExecutionProvider");
+              found.evidence.push_back(
+                  "the driver of the GPU is older than the CUDA that ONNX Runtime was built with");
+              found.cure = {"update the NVIDIA driver; `nvidia-smi` says which CUDA the one at hand serves",
+                            "or install an onnxruntime-gpu that was built with that CUDA",
+                            "or run on the CPU: ask for CPUExecutionProvider"};
             }),
       words("Domain already set in registry",
             plain(Cause::domain_twice, "the same domain is registered twice in one session",

@@ -52,18 +52,20 @@ void check_start(const std::shared_ptr<runtime::Runtime>& runtime, const std::st
   Finding& found = findings.add(Cause::provider_fails, name);
   found.evidence.push_back(
       fmt::format("a session on {} fails: {}", name, attempt.text.substr(0, attempt.text.find('\n'))));
-  if (name.starts_with("CUDA") || name.starts_with("Tensorrt")) {
-    found.cure.push_back(
-        "see that `nvidia-smi` lists a GPU, and install the CUDA and cuDNN that this ONNX Runtime was "
-        "built with: https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html");
-  } else {
-    found.cure.push_back(
-        fmt::format("install what {} needs (https://onnxruntime.ai/docs/execution-providers)", name));
-  }
-  found.cure.push_back("or run on the CPU: ask for CPUExecutionProvider");
+  found.cure = start_cure(name);
 }
 
 }  // namespace
+
+std::vector<std::string> start_cure(const std::string& provider) {
+  const bool nvidia = provider.starts_with("CUDA") || provider.starts_with("Tensorrt");
+  return {
+      nvidia
+          ? "see that `nvidia-smi` lists a GPU, and install the CUDA and cuDNN that this ONNX Runtime was "
+            "built with: https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"
+          : fmt::format("install what {} needs (https://onnxruntime.ai/docs/execution-providers)", provider),
+      "or run on the CPU: ask for CPUExecutionProvider"};
+}
 
 std::vector<std::string> provider_cure(const std::string& provider) {
   if (provider.starts_with("CUDA") || provider.starts_with("Tensorrt")) {

@@ -14,6 +14,10 @@ namespace graft::doctor {
 /// Says how to get a provider.
 std::vector<std::string> provider_cure(const std::string& provider);
 
+/// Says what to do where a provider is there and does not start: the libraries that it needs are not there,
+/// or the device is not.
+std::vector<std::string> start_cure(const std::string& provider);
+
 /// Adds a finding for each provider that is asked for and not there, or there and fails to start; "cuda"
 /// stands for CUDAExecutionProvider.
 void check_providers(const std::shared_ptr<runtime::Runtime>& runtime, const std::vector<std::string>& asked,

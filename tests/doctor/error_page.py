@@ -93,6 +93,10 @@ ROWS = {
         ("Two libraries register one domain.", RAW, ["--library", "libmy_ops.so", "--library", "libtwin.so"], {"libmy_ops.so": "", "libtwin.so": ""}),
         ("The library has an operator of the same name as a function of the model, and it computes something else.", SHADOWED, LIBRARY, {"libmy_ops.so": ""}),
         ("A provider is asked for that the runtime does not have.", model([RELU]), ["--provider", "CUDA"], {}),
+        (
+            "The runtime has the provider, and it does not start; ONNX Runtime says so and goes on without it.", None,
+            ["--error", "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*. Please install all dependencies"], {},
+        ),
     ],
     "Values and nodes": [
         ("A node reads a value that nothing makes.", model([node("Relu", ["x"], ["hidden"]), node("Neg", ["hiden"], ["y"])]), [], {}),

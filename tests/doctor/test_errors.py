@@ -51,6 +51,8 @@ TEXTS = {
     "[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : Load model from m.onnx failed:Protobuf parsing failed.": "not_a_model",
     "[ONNXRuntimeError] : 3 : NO_SUCHFILE : Load model from m.onnx failed:Load model m.onnx failed. File doesn't exist": "model_missing",
     "UserWarning: Specified provider 'CUDAExecutionProvider' is not in available provider names.": "provider_missing",
+    "[E:onnxruntime:Default, provider_bridge_ort.cc:1992] Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*.": "provider_fails",
+    "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version ; GPU=0": "provider_fails",
     "Segmentation fault (core dumped)": "library_crashes",
     "Domain already set in registry": "domain_twice",
     "Error Node with schema(::Relu:14) has input size 2 not in range [min=1, max=1].": "input_count",

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "verify/float64/convolution.h"
+#include "verify/float64/window.h"
+
 using namespace graft;
 
 namespace float64 {
@@ -64,113 +67,6 @@ void clip(In<double> x, std::optional<In<double>> lower, std::optional<In<double
 }
 
 // ---- windows over one or two dimensions
-
-/// Holds one dimension of a window that slides over an input.
-struct Axis {
-  int64_t input = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
-
-  int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  int64_t steps(bool round_up) const {
-    const int64_t room = input + before + after - extent();
-    if (room < 0) return 0;
-    int64_t count = (room + (round_up ? stride - 1 : 0)) / stride + 1;
-    if (round_up && (count - 1) * stride >= input + before)
-      --count;  // a window must start in the input or before it
-    return count;
-  }
-};
-
-/// Says how a window slides, with the attributes of Conv and the pools.
-struct Window {
-  std::vector<int64_t> kernel_shape, strides, dilations, pads;
-  std::string auto_pad = "NOTSET";
-
-  /// Gives the axes of height and width; a single dimension is the width.
-  std::pair<Axis, Axis> axes(std::span<const int64_t> input, std::span<const int64_t> kernel) const {
-    const size_t count = kernel.size();
-    if (count < 1 || count > 2 || input.size() != count + 2) {
-      fail("expected one or two spatial dimensions, got an input of shape ", input);
-    }
-    Axis axes[2];
-    for (size_t i = 0; i < count; ++i) {
-      Axis& axis = axes[i + 2 - count];
-      axis = {input[i + 2],
-              kernel[i],
-              strides.empty() ? 1 : strides[i],
-              dilations.empty() ? 1 : dilations[i],
-              0,
-              0};
-      if (!pads.empty()) {
-        axis.before = pads[i];
-        axis.after = pads[i + count];
-      }
-      if (auto_pad.starts_with("SAME")) {
-        const int64_t steps = (axis.input + axis.stride - 1) / axis.stride;
-        const int64_t total = std::max<int64_t>((steps - 1) * axis.stride + axis.extent() - axis.input, 0);
-        axis.before = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-        axis.after = total - axis.before;
-      } else if (auto_pad == "VALID") {
-        axis.before = axis.after = 0;
-      }
-    }
-    return {axes[0], axes[1]};
-  }
-};
-
-/// Gives the output's shape: as the input's, with other channels and spatial sizes.
-Dims spatial_shape(std::span<const int64_t> input, int64_t channels, int64_t height, int64_t width) {
-  Dims shape(input);
-  shape[1] = channels;
-  if (input.size() == 4) shape[2] = height;
-  shape[input.size() - 1] = width;
-  return shape;
-}
-
-struct Conv {
-  std::vector<int64_t> kernel_shape, strides, dilations, pads;
-  std::string auto_pad = "NOTSET";
-  int64_t group = 1;
-
-  void operator()(In<double> x, In<double> w, std::optional<In<double>> bias, Out<double> y) const {
-    const auto [rows, columns] =
-        Window{kernel_shape, strides, dilations, pads, auto_pad}.axes(x.shape(), w.shape().subspan(2));
-    const int64_t out_channels = w.dim(0), group_inputs = w.dim(1), group_outputs = out_channels / group;
-    const int64_t height = rows.steps(false), width = columns.steps(false);
-    y.allocate(spatial_shape(x.shape(), out_channels, height, width));
-    for (int64_t n = 0; n < x.dim(0); ++n) {
-      for (int64_t m = 0; m < out_channels; ++m) {
-        double* plane = y.data() + (n * out_channels + m) * height * width;
-        std::fill_n(plane, height * width, bias ? (*bias)[m] : 0.0);
-        for (int64_t c = 0; c < group_inputs; ++c) {
-          const int64_t channel = m / group_outputs * group_inputs + c;
-          const double* source = x.data() + (n * x.dim(1) + channel) * rows.input * columns.input;
-          const double* kernel = w.data() + (m * group_inputs + c) * rows.kernel * columns.kernel;
-          add_plane(source, kernel, rows, columns, height, width, plane);
-        }
-      }
-    }
-  }
-
-  static void add_plane(const double* source, const double* kernel, const Axis& rows, const Axis& columns,
-                        int64_t height, int64_t width, double* plane) {
-    for (int64_t kh = 0; kh < rows.kernel; ++kh) {
-      for (int64_t kw = 0; kw < columns.kernel; ++kw) {
-        const double weight = kernel[kh * columns.kernel + kw];
-        const int64_t shift =
-            kw * columns.dilation - columns.before;  // of the column that output column 0 reads
-        const int64_t first = shift >= 0 ? 0 : (-shift + columns.stride - 1) / columns.stride;
-        const int64_t last = std::min(width, (columns.input - shift + columns.stride - 1) / columns.stride);
-        for (int64_t oh = 0; oh < height; ++oh) {
-          const int64_t ih = oh * rows.stride + kh * rows.dilation - rows.before;
-          if (ih < 0 || ih >= rows.input) continue;
-          const double* line = source + ih * columns.input + shift;
-          double* out = plane + oh * width;
-          for (int64_t ow = first; ow < last; ++ow) out[ow] += weight * line[ow * columns.stride];
-        }
-      }
-    }
-  }
-};
 
 struct ConvTranspose {
   std::vector<int64_t> kernel_shape, strides, dilations, pads, output_padding, output_shape;

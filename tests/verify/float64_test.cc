@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 #include "expect_error.h"
 #include "loaded_runtime.h"
@@ -53,7 +54,7 @@ struct Attributes {
 /// Runs one node in ORT's float32 and in float64, on normal inputs of these shapes, and compares.
 Difference node_in_float64(const std::string& type, const std::vector<Shape>& shapes,
                            const Attributes& attributes = {}, int64_t opset = 20,
-                           const Tolerance& tolerance = {}) {
+                           std::optional<Tolerance> tolerance = {}) {
   TemporaryFolder folder;
   ModelBuilder model(opset, 8);
   std::vector<std::string> names;
